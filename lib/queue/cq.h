@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completion queues in the region. One sub-ring per engine core that owns a QP using the CQ, each
+ * as deep as the CQ; poll goes round them; order holds per QP.
+ *
+ * Arming and completing is store buffering:
+ *   front: exchange arm <- what was asked for;          then polls once more (the program's duty)
+ *   core:  publish the completion; full barrier; read arm; exchange it with NONE; raise the event
+ *
+ * Overrun: a completion that doesn't fit in its sub-ring sets UROCE_ABI_CQ_OVERRUN; the caller then
+ * raises IBV_EVENT_CQ_ERR and moves the CQ's QPs to ERR. Nothing is overwritten.
+ *
+ * Resize: the engine makes new rings, marks the old ones MOVED (release, after its last
+ * completion); the front drains an old ring before it goes on with the new one, so that order holds.
+ */
+#ifndef UROCE_QUEUE_CQ_H
+#define UROCE_QUEUE_CQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "region.h"
+
+/* ---- the engine's side ---- */
+
+struct cq_ring {
+	struct uroce_abi_ring *ring;
+	struct uroce_abi_cqe *slots;
+	uroce_abi_ref ref;
+	uroce_abi_ref slots_ref;
+	uint32_t mask;
+	uint32_t depth;
+	uint32_t produced;
+	bool solicited; /* since the last cq_arm_check(): a completion that wakes SOLICITED */
+	bool fresh;     /* since then: any completion */
+	bool overrun;
+};
+
+int cq_ring_create(struct region *region, uint32_t depth, struct cq_ring *ring);
+void cq_ring_destroy(struct region *region, struct cq_ring *ring);
+
+/* A slot to fill in place, or NULL: overrun (see above; idempotent). */
+struct uroce_abi_cqe *cq_slot(struct cq_ring *ring);
+/* Publishes it (release; pairs with the acquire in cq_poll()). wakes: solicited, or an error status. */
+void cq_push(struct cq_ring *ring, bool wakes);
+/*
+ * After the pushes of a round: should an event be raised now? `arm` is the flag of sub-ring 0. Full
+ * barrier, then the decision; at most one caller gets true per arming.
+ */
+bool cq_arm_check(struct cq_ring *ring, struct uroce_abi_ring *arm);
+/* Completions not polled yet: what a smaller size must hold. */
+uint32_t cq_pending(const struct cq_ring *ring);
+/* Marks MOVED. */
+void cq_ring_moved(struct cq_ring *ring);
+
+/* ---- the front's side; the caller holds the CQ's front lock ---- */
+
+struct cq_front {
+	const struct region_view *view;
+	struct uroce_abi_ring *arm;
+	uint32_t rings;
+	uint32_t next; /* where poll starts */
+	struct {
+		struct uroce_abi_ring *ring;
+		struct uroce_abi_cqe *slots;
+		uint32_t mask;
+		uint32_t consumed;
+	} ring[UROCE_ABI_MAX_CORES], moved[UROCE_ABI_MAX_CORES]; /* moved: where to go on; ring NULL: nowhere */
+};
+
+int cq_front_init(struct cq_front *cq, const struct region_view *view, uint32_t rings,
+	const uroce_abi_ref *refs);
+/* The next completion (a copy), or false. */
+bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe);
+/* The CQ overran. */
+bool cq_overrun(const struct cq_front *cq);
+void cq_arm(struct cq_front *cq, bool solicited_only);
+/* Removes the completions of a QP (RESET, destroy), keeping the order of the others. release() is
+ * called for each that was removed; may be NULL. */
+void cq_purge(struct cq_front *cq, uint32_t qp, void (*release)(void *context, const struct uroce_abi_cqe *cqe),
+	void *context);
+/* After a resize command: the new rings. */
+int cq_front_resize(struct cq_front *cq, const uroce_abi_ref *refs);
+
+#endif

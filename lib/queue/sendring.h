@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Send rings: how a post tells the engine core which QP has work. A post announces its QP once,
+ * until the core has taken the announcement. Each posting thread has one single-producer rte_ring
+ * per core, made at its first post, because in every multi-producer mode of rte_ring a preempted
+ * producer hides all later entries from the consumer; the core goes round the rings by a bitmap.
+ *
+ * Announcing and parking is store buffering (blueprint "Barriers"):
+ *   poster: publish the slot;             atomic exchange announced <- 1;  if it was 0: enqueue
+ *   core:   dequeue; atomic exchange announced <- 0;  look at the queue
+ * The exchanges are full barriers and pair with each other.
+ */
+#ifndef UROCE_QUEUE_SENDRING_H
+#define UROCE_QUEUE_SENDRING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "region.h"
+
+#define SENDRING_MAX 1024u /* posting threads per client and core */
+
+/* An announcement: which queue of which QP. */
+#define SENDRING_RECV 0x80000000u /* the receive queue (only in ERR); otherwise the send queue */
+
+/* ---- the engine's side: the rings of one client on one core ---- */
+struct sendring_set;
+
+/* quota: QPs that the client may have on this core; each ring holds two announcements per QP, so an
+ * honest announcement never fails. hostile: the client can write the ring (another process): the
+ * engine keeps geometry and positions on its side. 0, -ENOMEM. */
+int sendring_set_create(struct region *region, uint32_t quota, bool hostile, struct sendring_set **set);
+void sendring_set_destroy(struct region *region, struct sendring_set *set);
+/* A thread attaches: its ring. 0, -ENOMEM, -EAGAIN if SENDRING_MAX are in use. */
+int sendring_attach(struct region *region, struct sendring_set *set, uroce_abi_ref *ring, uint32_t *bit);
+/* The thread left; what it had announced was taken before. 0 or -EINVAL. */
+int sendring_detach(struct region *region, struct sendring_set *set, uint32_t bit);
+/* Takes up to `count` announcements, round robin over the rings. Every value is the client's word:
+ * the caller checks that the handle is that client's QP. */
+uint32_t sendring_take(struct sendring_set *set, uint32_t *announcements, uint32_t count);
+/* Anything announced? For the look before sleep. */
+bool sendring_empty(const struct sendring_set *set);
+/* The core took the announcement: clears the flag (full barrier), then the caller reads the queue. */
+void sendring_taken(struct uroce_abi_ring *queue);
+
+/* ---- the front's side ---- */
+
+struct sendring_front {
+	void *ring; /* the rte_ring in this side's view */
+};
+
+int sendring_front_init(struct sendring_front *front, const struct region_view *view, uroce_abi_ref ring);
+/* Step 4 of posting; queue: the SQ's (or RQ's) ring. Only the thread that owns the front. */
+void sendring_announce(struct sendring_front *front, struct uroce_abi_ring *queue, uint32_t announcement);
+
+#endif
