@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Embed an engine in your process. Link liburoce and liburoce-engine.
+ *
+ * The argument grammar is the one that DPDK users know: `EAL arguments -- uroce arguments`, e.g.
+ *
+ *   -l 0 --no-pci --vdev=net_af_packet0,iface=veth0 -- --port net_af_packet0 --address 10.0.0.1/24
+ *
+ * If EAL is up already it is adopted, and the part before `--` must be empty.
+ */
+#ifndef UROCE_ENGINE_H
+#define UROCE_ENGINE_H
+
+#include <stdint.h>
+
+#include <infiniband/verbs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct uroce_engine;
+
+/*
+ * Starts an engine, which becomes a device (uroce0, uroce1, ... or --name). argv[0] is the program's
+ * name, as in main(). The strings are not kept. Returns NULL with errno set and one log line that
+ * says what is wrong: EINVAL (arguments), ENODEV (port), EADDRINUSE (the kernel has the address on
+ * that link), ENOMEM, or what EAL gave. Not on the data path; any thread, one at a time.
+ */
+struct uroce_engine *uroce_engine_create(int argc, char *const argv[]);
+
+/* The same from one line, split at white space; single and double quotes group. */
+struct uroce_engine *uroce_engine_create_line(const char *arguments);
+
+/*
+ * Stops the engine and frees it. EBUSY while contexts are open on its device. Returns 0 or an errno
+ * value. EAL is left running (it cannot be started twice in a process).
+ */
+int uroce_engine_destroy(struct uroce_engine *engine);
+
+/*
+ * Inline mode: runs one round (receive, timers, commands, send) in the calling thread, if no other
+ * thread is running one. Returns how many packets were received and sent, 0 if there was nothing to
+ * do or another thread was at it. In dedicated mode returns 0 at once. Any thread.
+ */
+unsigned int uroce_engine_poll(struct uroce_engine *engine);
+
+/* The engine's device, as ibv_get_device_list() shows it. Valid until destroy. */
+struct ibv_device *uroce_engine_device(struct uroce_engine *engine);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
