@@ -51,6 +51,8 @@ struct wire_path {
 int wire_path_init(struct wire_path *path, const struct wire_path_attr *attr);
 /* The neighbour moved: the MAC isn't covered by the ICRC. */
 void wire_path_set_mac(struct wire_path *path, const uint8_t destination_mac[6]);
+/* For datagrams, whose destination may change from packet to packet. */
+void wire_path_set_destination_qp(struct wire_path *path, uint32_t destination_qp);
 
 /* UDP source port for a QP (0xC000 to 0xFFFF): rdma_flow_label_to_udp_sport() and
  * rdma_calc_flow_label() of Linux's include/rdma/ib_verbs.h. */

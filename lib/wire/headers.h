@@ -111,6 +111,8 @@ struct ieth { /* 9.2.7 */
 	struct be32 rkey;
 };
 
+#define CNP_RESERVED_LENGTH 16u /* behind a CNP's BTH: sent as zero, not looked at (A17.9.3) */
+
 _Static_assert(sizeof(struct ether_header) == 14, "Ethernet");
 _Static_assert(sizeof(struct ipv4_header) == 20, "IPv4");
 _Static_assert(sizeof(struct ipv6_header) == 40, "IPv6");
