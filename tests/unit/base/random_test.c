@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The generator against published sequences, random_below() for bias, and the kernel's numbers. */
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "random.h"
 #include "unit.h"
@@ -100,18 +103,35 @@ static void below_largest_bound(void)
 		CU_ASSERT(random_below(&random, UINT64_MAX) < UINT64_MAX);
 }
 
-/*
- * More than the 33,554,431 bytes that getrandom(2) gives in one call: the last page is filled too,
- * and the byte after the end is left.
- */
+static void ignore(int number)
+{
+}
+
+/* A signal every 200 us, so that getrandom(2) returns early, with a part or with EINTR. */
+static void interrupt_often(bool on)
+{
+	struct sigaction action = {.sa_handler = ignore};
+	struct itimerval timer = {0};
+
+	if (on) {
+		timer.it_interval.tv_usec = 200;
+		timer.it_value.tv_usec = 200;
+		sigaction(SIGALRM, &action, NULL);
+	}
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* The last page is filled however often the call was cut short, and the byte after it is left. */
 static void system_fills_the_buffer(void)
 {
-	size_t length = 33554432 + 4096;
+	size_t length = 8 * 1024 * 1024;
 	uint8_t *buffer = calloc(1, length + 1);
 	unsigned int zero = 0;
 
 	CU_ASSERT_FATAL(buffer != NULL);
+	interrupt_often(true);
 	CU_ASSERT_EQUAL(random_system(buffer, length), 0);
+	interrupt_often(false);
 	for (size_t i = length - 4096; i < length; i++)
 		zero += buffer[i] == 0;
 	CU_ASSERT(zero < 100); /* 16 expected, 100 is 21 standard deviations away */
