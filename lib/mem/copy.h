@@ -13,6 +13,8 @@
  * the others; an aligned 8-byte word is never torn. Blueprint "Placement".
  */
 void mem_place(uint8_t *to, const uint8_t *from, uint64_t length);
+/* The other way: reads application memory; an aligned 8-byte word of it is never torn. */
+void mem_fetch(uint8_t *to, const uint8_t *from, uint64_t length);
 
 /*
  * Copies `length` bytes of the list, starting `offset` bytes into it, to `to`. Every piece is

@@ -74,7 +74,7 @@ struct mem_bind {
 	uint32_t new_rkey; /* type 2: same index, any low byte; type 1: ignored */
 	uint32_t lkey;     /* the region; ignored if length is 0 */
 	uint64_t address;
-	uint64_t length;   /* 0 unbinds (type 1); a type 2 window of length 0 grants nothing */
+	uint64_t length;   /* 0 unbinds (type 1); an error for type 2 (o10-37.2.40): invalidate */
 	uint32_t access;
 	uint32_t pd;       /* of the QP */
 	uint32_t qp_num;   /* type 2: the window becomes this QP's */
