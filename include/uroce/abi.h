@@ -73,7 +73,7 @@ struct uroce_abi_header { /* E, at creation */
 
 struct uroce_abi_ring {
 	struct { /* E, at creation */
-		uroce_abi_ref slots;
+		uroce_abi_ref slots; /* CQ: slots, count and depth change with a resize */
 		uint32_t stride; /* bytes a slot, a multiple of 64 */
 		uint32_t count;  /* slots, a power of two */
 		uint32_t depth;  /* as granted: how many may be in use, <= count */
@@ -89,21 +89,26 @@ struct uroce_abi_ring {
 	struct { /* B by exchange; see the users below */
 		uint32_t word;
 	} UROCE_ABI_ALIGNED flag;
-	struct { /* E: bits of enum uroce_abi_notice */
-		uint32_t notice;
+	struct { /* E */
+		uint32_t notice; /* bits of enum uroce_abi_notice */
+		uint32_t moves;  /* CQ: how often it was resized (release, after `limit`) */
+		uint32_t limit;  /* CQ: completions from this position on lie in the new slots */
 	} UROCE_ABI_ALIGNED engine;
 };
 
 /*
  * flag.word: SQ and RQ: 1 = announced in a send ring, not yet taken by the core.
- *            CQ (of sub-ring 0): enum uroce_abi_arm.
+ *            CQ (of sub-ring 0): bits of enum uroce_abi_arm.
  */
-enum uroce_abi_arm { UROCE_ABI_ARM_NONE, UROCE_ABI_ARM_SOLICITED, UROCE_ABI_ARM_ANY };
+enum uroce_abi_arm {
+	UROCE_ABI_ARM_NONE = 0,
+	UROCE_ABI_ARM_SOLICITED = 1,
+	UROCE_ABI_ARM_ANY = 2,
+};
 
 enum uroce_abi_notice {
 	UROCE_ABI_ANNOUNCE_RECV = 1, /* RQ: receives must be announced, too (the QP flushes) */
 	UROCE_ABI_CQ_OVERRUN = 2,    /* CQ: completions were lost; the CQ is in error */
-	UROCE_ABI_CQ_MOVED = 4,      /* CQ: resized; when this ring is empty the new one goes on */
 };
 
 struct uroce_abi_sge {

@@ -4,14 +4,18 @@
  * as deep as the CQ; poll goes round them; order holds per QP.
  *
  * Arming and completing is store buffering:
- *   front: exchange arm <- what was asked for;          then polls once more (the program's duty)
- *   core:  publish the completion; full barrier; read arm; exchange it with NONE; raise the event
+ *   front: sets its bit in the arm word;          then polls once more (the program's duty)
+ *   core:  publishes the completion; reads the arm word; sets it to NONE; raises the event
+ * Both accesses of the arm word are atomic read-modify-writes: they are the full barriers, and one
+ * of the two sees the other.
  *
  * Overrun: a completion that doesn't fit in its sub-ring sets UROCE_ABI_CQ_OVERRUN; the caller then
  * raises IBV_EVENT_CQ_ERR and moves the CQ's QPs to ERR. Nothing is overwritten.
  *
- * Resize: the engine makes new rings, marks the old ones MOVED (release, after its last
- * completion); the front drains an old ring before it goes on with the new one, so that order holds.
+ * Resize: a sub-ring keeps its record (indices, arm word, notices) and gets new slots. Completions
+ * from the position `limit` on lie in the new ones; until the front has heard of them by
+ * cq_front_resize(), which carries the unpolled ones over, it polls the old slots up to there. So
+ * order holds, an arming stays, and nothing is lost however often a CQ is resized.
  */
 #ifndef UROCE_QUEUE_CQ_H
 #define UROCE_QUEUE_CQ_H
@@ -31,17 +35,22 @@ struct cq_ring {
 	uint32_t mask;
 	uint32_t depth;
 	uint32_t produced;
-	bool solicited; /* since the last cq_arm_check(): a completion that wakes SOLICITED */
-	bool fresh;     /* since then: any completion */
+	uint32_t consumed; /* as last read: the client's word */
+	bool solicited;	   /* since the last cq_arm_check(): a completion that wakes SOLICITED */
+	bool fresh;	   /* since then: any completion */
 	bool overrun;
+	/* The slots before the last resize, which the front may still read: */
+	uroce_abi_ref old_ref;
+	uint32_t old_slots;
 };
 
 int cq_ring_create(struct region *region, uint32_t depth, struct cq_ring *ring);
 void cq_ring_destroy(struct region *region, struct cq_ring *ring);
 
-/* A slot to fill in place, or NULL: overrun (see above; idempotent). */
+/* A slot to fill in place, or NULL: overrun (see above; the CQ then refuses all that follow). */
 struct uroce_abi_cqe *cq_slot(struct cq_ring *ring);
-/* Publishes it (release; pairs with the acquire in cq_poll()). wakes: solicited, or an error status. */
+/* Publishes it (release; pairs with the acquire in cq_poll()). wakes: solicited, or an error
+ * status. */
 void cq_push(struct cq_ring *ring, bool wakes);
 /*
  * After the pushes of a round: should an event be raised now? `arm` is the flag of sub-ring 0. Full
@@ -50,22 +59,27 @@ void cq_push(struct cq_ring *ring, bool wakes);
 bool cq_arm_check(struct cq_ring *ring, struct uroce_abi_ring *arm);
 /* Completions not polled yet: what a smaller size must hold. */
 uint32_t cq_pending(const struct cq_ring *ring);
-/* Marks MOVED. */
-void cq_ring_moved(struct cq_ring *ring);
+/*
+ * New slots, by the core that pushes; the reference of the sub-ring stays. The front must have
+ * taken over the resize before. 0, -ENOMEM, -EINVAL: more completions are pending than fit.
+ */
+int cq_ring_resize(struct region *region, struct cq_ring *ring, uint32_t depth);
 
 /* ---- the front's side; the caller holds the CQ's front lock ---- */
 
+struct cq_front_ring {
+	struct uroce_abi_ring *ring;
+	struct uroce_abi_cqe *slots;
+	uint32_t mask;
+	uint32_t consumed;
+	uint32_t moves; /* resizes taken over */
+};
+
 struct cq_front {
 	const struct region_view *view;
-	struct uroce_abi_ring *arm;
 	uint32_t rings;
 	uint32_t next; /* where poll starts */
-	struct {
-		struct uroce_abi_ring *ring;
-		struct uroce_abi_cqe *slots;
-		uint32_t mask;
-		uint32_t consumed;
-	} ring[UROCE_ABI_MAX_CORES], moved[UROCE_ABI_MAX_CORES]; /* moved: where to go on; ring NULL: nowhere */
+	struct cq_front_ring ring[UROCE_ABI_MAX_CORES];
 };
 
 int cq_front_init(struct cq_front *cq, const struct region_view *view, uint32_t rings,
@@ -76,10 +90,13 @@ bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe);
 bool cq_overrun(const struct cq_front *cq);
 void cq_arm(struct cq_front *cq, bool solicited_only);
 /* Removes the completions of a QP (RESET, destroy), keeping the order of the others. release() is
- * called for each that was removed; may be NULL. */
-void cq_purge(struct cq_front *cq, uint32_t qp, void (*release)(void *context, const struct uroce_abi_cqe *cqe),
-	void *context);
-/* After a resize command: the new rings. */
+ * called for each that was removed, newest first; may be NULL. */
+void cq_purge(struct cq_front *cq, uint32_t qp,
+	void (*release)(void *context, const struct uroce_abi_cqe *cqe), void *context);
+/*
+ * After each resize command, before the next one: takes over the new slots. refs: the rings as the
+ * command returned them, the ones that the CQ has. 0 or -EPROTO: they are not, or lead nowhere.
+ */
 int cq_front_resize(struct cq_front *cq, const uroce_abi_ref *refs);
 
 #endif

@@ -19,7 +19,9 @@ struct region_view {
 	uint32_t id;
 };
 
-struct region; /* the engine's: view, memory, allocator */
+/* ---- the engine's side ---- */
+
+struct region; /* view, memory, allocator */
 
 /*
  * Creates a region with its header and command slots. memfd: backed by one (two views possible),
@@ -32,17 +34,21 @@ const struct region_view *region_engine_view(const struct region *region);
 /* The memfd, or -1. */
 int region_fd(const struct region *region);
 
-/* Zeroed, aligned to 64 bytes (pages for sizes of a page or more). 0 if there is no room. */
+/* Zeroed, aligned to 64 bytes (pages for sizes of a page or more). 0 if there is no room. From any
+ * thread; not on the data path. */
 uroce_abi_ref region_alloc(struct region *region, uint64_t size);
 /* Size as given to region_alloc(). */
 void region_free(struct region *region, uroce_abi_ref ref, uint64_t size);
-/* Bytes in use, for leak checks. */
+/* Bytes in use, rounded up as they were given out, for leak checks. */
 uint64_t region_used(const struct region *region);
+
+/* ---- the front's side ---- */
 
 /* A second mapping of a memfd region (another process, or a test). 0 or -errno; checks the header:
  * -EPROTO with a log line that names both numbers if magic, major, endianness or a size differ. */
 int region_map(int fd, struct region_view *view);
 void region_unmap(struct region_view *view);
+/* The header's check alone, of a view that somebody else mapped. */
 int region_check(const struct region_view *view);
 
 /* NULL if ref .. ref + size isn't inside the view or has another region's id. */

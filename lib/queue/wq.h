@@ -29,19 +29,21 @@ struct wq_front {
 	struct uroce_abi_ring *ring;
 	uint8_t *slots;
 	uint32_t stride;
-	uint32_t mask;  /* slots - 1 */
+	uint32_t mask;	/* slots - 1 */
 	uint32_t shift; /* log2(slots): position >> shift is the lap */
 	uint32_t depth;
-	uint32_t released; /* atomic; free up to here. An SRQ reads the engine's consumer index instead */
-	bool shared;       /* an SRQ */
+	uint32_t released; /* atomic; free up to here. An SRQ reads the consumer index instead */
+	bool shared;	   /* an SRQ */
 };
 
 /* From the reference that a command returned. 0 or -EPROTO if it leads out of the view. */
-int wq_front_init(struct wq_front *wq, const struct region_view *view, uroce_abi_ref ring, bool shared);
+int wq_front_init(
+	struct wq_front *wq, const struct region_view *view, uroce_abi_ref ring, bool shared);
 
 /* Reserves up to `wanted` slots; returns how many (0: full) and the first position. Lock-free. */
 uint32_t wq_reserve(struct wq_front *wq, uint32_t wanted, uint32_t *position);
 
+/* The record to write, all but `valid`, and what lies behind it. */
 static inline void *wq_slot(const struct wq_front *wq, uint32_t position)
 {
 	return wq->slots + (uint64_t)(position & wq->mask) * wq->stride;
@@ -55,7 +57,7 @@ void wq_release(struct wq_front *wq, uint32_t position);
 void wq_front_reset(struct wq_front *wq);
 /* Posted and not released. */
 uint32_t wq_outstanding(const struct wq_front *wq);
-/* After publishing: must this receive be announced? (UROCE_ABI_ANNOUNCE_RECV; full barrier first.) */
+/* After publishing (full barrier inside): must this receive be announced? See wq_set_notice(). */
 bool wq_announce_recv(struct wq_front *wq);
 
 /* ---- the engine's side; geometry is its own copy ---- */
@@ -71,18 +73,22 @@ struct wq_engine {
 	uint32_t depth;
 	uint32_t max_sge;
 	uint32_t max_inline;
-	uint32_t taken; /* next position; an SRQ's is claimed by compare-and-swap (atomic) */
+	uint32_t taken;	  /* next position; an SRQ's is claimed by compare-and-swap (atomic) */
+	uint32_t telling; /* atomic; an SRQ: one of its cores writes the consumer index */
 };
 
 /* Allocates the ring in the region. record: sizeof the WQE; behind it room for max_sge SGEs or
- * max_inline bytes. depth 0 is allowed: nothing ever fits. 0 or -ENOMEM. */
+ * max_inline bytes. depth 0 is allowed: nothing ever fits. 0, -ENOMEM, -EINVAL: more than
+ * UROCE_ABI_MAX_SGE or _INLINE. */
 int wq_create(struct region *region, uint32_t depth, uint32_t max_sge, uint32_t max_inline,
 	struct wq_engine *wq);
 void wq_destroy(struct region *region, struct wq_engine *wq);
 
 /* Bytes of a copied slot at most: what a buffer for wq_take() must hold. */
-#define WQ_RECORD_MAX (64u + (UROCE_ABI_MAX_SGE * 16u > UROCE_ABI_MAX_INLINE ? \
-	UROCE_ABI_MAX_SGE * 16u : UROCE_ABI_MAX_INLINE))
+#define WQ_RECORD_MAX                                                                              \
+	(64u +                                                                                     \
+		(UROCE_ABI_MAX_SGE * 16u > UROCE_ABI_MAX_INLINE ? UROCE_ABI_MAX_SGE * 16u          \
+								: UROCE_ABI_MAX_INLINE))
 
 /* The slot at `taken` is valid. */
 bool wq_ready(const struct wq_engine *wq);
@@ -93,7 +99,8 @@ uint32_t wq_count(const struct wq_engine *wq, uint32_t limit);
  * first 64 bytes go to `record`, as much behind it as `tail_size` says to `tail`. Returns false if
  * there is none. *position is the slot's position.
  */
-bool wq_take(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size, uint32_t *position);
+bool wq_take(
+	struct wq_engine *wq, void *record, void *tail, uint32_t tail_size, uint32_t *position);
 /* The same for an SRQ, from any core. */
 bool wq_claim(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size);
 /* RESET: drops what was posted, invalidates all slots, both indices to zero. The front must not
