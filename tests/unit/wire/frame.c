@@ -74,14 +74,20 @@ static uint32_t mask(uint8_t *to, const struct frame *frame)
 	return 8 + frame->icrc - frame->ip;
 }
 
-void frame_seal(struct frame *frame)
+uint32_t frame_icrc(const struct frame *frame)
 {
 	uint8_t masked[FRAME_MAX];
+
+	return slow_crc(masked, mask(masked, frame));
+}
+
+void frame_seal(struct frame *frame)
+{
 	uint32_t crc;
 
 	if (frame->byte[frame->ip] >> 4 == 4)
 		seal_ipv4(frame->byte + frame->ip);
-	crc = slow_crc(masked, mask(masked, frame));
+	crc = frame_icrc(frame);
 	for (int i = 0; i < 4; i++)
 		frame->byte[frame->icrc + i] = (uint8_t)(crc >> 8 * i);
 }

@@ -49,6 +49,9 @@ extern const uint8_t frame_destination6[16];
 void frame_make(struct frame *frame, const struct frame_spec *spec);
 void frame_seal(struct frame *frame);
 
+/* The ICRC that the frame should have. */
+uint32_t frame_icrc(const struct frame *frame);
+
 /* CRC-32 of Ethernet, bit by bit, most significant bit first as the polynomial is written. */
 uint32_t slow_crc(const uint8_t *byte, uint32_t length);
 

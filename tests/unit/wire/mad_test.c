@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* CM messages: the place of every field as IBTA vol. 1, 12.6 draws it, and names. */
+/* CM messages: the place of every field as IBTA vol. 1, 12.6 draws it. */
 #include <errno.h>
 #include <string.h>
 
@@ -300,23 +300,6 @@ static void ip_cm(void)
 	CU_ASSERT_FALSE(is_ip_cm_service(0x1000000001061b58));
 }
 
-static void names(void)
-{
-	CU_ASSERT_STRING_EQUAL(cm_message_name(CM_REQ), "REQ");
-	CU_ASSERT_STRING_EQUAL(cm_message_name(CM_SIDR_REP), "SIDR_REP");
-	CU_ASSERT_STRING_EQUAL(cm_message_name(CM_APR), "APR");
-	CU_ASSERT_PTR_NULL(cm_message_name(0));
-	CU_ASSERT_STRING_EQUAL(
-		cm_reject_reason_name(CM_REJECT_INVALID_SERVICE_ID), "invalid service id");
-	CU_ASSERT_STRING_EQUAL(cm_reject_reason_name(CM_REJECT_CONSUMER), "consumer reject");
-	CU_ASSERT_STRING_EQUAL(cm_reject_reason_name(CM_REJECT_INVALID_MTU), "invalid path MTU");
-	CU_ASSERT_STRING_EQUAL(cm_reject_reason_name(0), "unknown");
-	CU_ASSERT_STRING_EQUAL(cm_reject_reason_name(34), "unknown");
-	CU_ASSERT_STRING_EQUAL(cm_reject_reason_name(65535), "unknown");
-	CU_ASSERT_STRING_EQUAL(cm_sidr_status_name(0), "valid");
-	CU_ASSERT_STRING_EQUAL(cm_sidr_status_name(200), "unknown");
-}
-
 static const struct unit_case cases[] = {
 	UNIT_CASE(tiles),
 	UNIT_CASE(fields_are_placed),
@@ -326,7 +309,6 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(which_message),
 	UNIT_CASE(wrong_length),
 	UNIT_CASE(ip_cm),
-	UNIT_CASE(names),
 };
 
 UNIT_MAIN("wire-mad", cases)
