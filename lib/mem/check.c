@@ -43,7 +43,7 @@ enum mem_status mem_local(const struct mem_table *table, uint32_t pd, uint32_t l
 		return MEM_BAD_ACCESS;
 	if (!range_inside(view.iova, view.length, address, length))
 		return MEM_BAD_RANGE;
-	*host = view.host + (address - view.iova);
+	*host = host_at(view.host, address - view.iova);
 	return MEM_OK;
 }
 
@@ -67,7 +67,7 @@ enum mem_status mem_remote(const struct mem_table *table, uint32_t pd, uint32_t 
 		return MEM_BAD_ACCESS;
 	if (!range_inside(view.iova, view.length, address, length))
 		return MEM_BAD_RANGE;
-	at = view.host + (address - view.iova);
+	at = host_at(view.host, address - view.iova);
 	/* The second half: ibv_reg_mr_iova may have moved the bytes by less than a word. */
 	if ((access & IBV_ACCESS_REMOTE_ATOMIC) && ((address | (uintptr_t)at) & 7))
 		return MEM_BAD_ALIGNMENT;

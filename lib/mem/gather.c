@@ -14,10 +14,10 @@ struct piece {
 
 /* Where we are in the list, and how much is left to find. */
 struct walk {
-	const struct mem_sge *sge;
-	const struct mem_sge *end;
-	uint64_t skip;
+	const struct mem_sge *sge; /* the next `count` elements */
+	unsigned int count;
 	uint32_t left;
+	uint64_t skip;
 };
 
 /*
@@ -29,11 +29,12 @@ static enum mem_status next_piece(const struct mem_table *table, uint32_t pd, ui
 {
 	const struct mem_sge *sge;
 
-	while (walk->sge < walk->end && walk->skip >= walk->sge->length)
+	for (; walk->count > 0 && walk->skip >= walk->sge->length; walk->count--)
 		walk->skip -= walk->sge++->length;
-	if (walk->sge == walk->end)
+	if (walk->count == 0)
 		return MEM_BAD_RANGE;
 	sge = walk->sge++;
+	walk->count--;
 	if (walk->skip > UINT64_MAX - sge->address)
 		return MEM_BAD_RANGE;
 	piece->length = sge->length - (uint32_t)walk->skip;
@@ -47,7 +48,7 @@ static enum mem_status next_piece(const struct mem_table *table, uint32_t pd, ui
 enum mem_status mem_gather(const struct mem_table *table, uint32_t pd, const struct mem_sge *sge,
 	unsigned int count, uint64_t offset, uint8_t *to, uint32_t length)
 {
-	struct walk walk = {sge, sge + count, offset, length};
+	struct walk walk = {sge, count, length, offset};
 	enum mem_status status;
 	struct piece piece;
 
@@ -65,7 +66,7 @@ enum mem_status mem_gather(const struct mem_table *table, uint32_t pd, const str
 enum mem_status mem_scatter(const struct mem_table *table, uint32_t pd, const struct mem_sge *sge,
 	unsigned int count, uint64_t offset, const uint8_t *from, uint32_t length)
 {
-	struct walk walk = {sge, sge + count, offset, length};
+	struct walk walk = {sge, count, length, offset};
 	struct piece pieces[PIECES_MAX];
 	unsigned int found = 0;
 	enum mem_status status;

@@ -25,7 +25,7 @@ static inline void compiler_barrier(void)
 	__asm__ volatile("" ::: "memory");
 }
 
-static inline void copy_pair(uint8_t *to, const uint8_t *from)
+WATCHED static inline void copy_pair(uint8_t *to, const uint8_t *from)
 {
 	*(pair *)to = *(const pair *)from;
 }

@@ -126,7 +126,7 @@ static void attach(struct mem_table *table, struct mem_entry *window,
 	count_window(table, window, 1);
 	FIELD_SET(window->iova, bind->access & IBV_ACCESS_ZERO_BASED ? 0 : bind->address);
 	FIELD_SET(window->length, bind->length);
-	FIELD_SET(window->host, region->host + (bind->address - region->iova));
+	FIELD_SET(window->host, host_at(region->host, bind->address - region->iova));
 	FIELD_SET(window->access,
 		(uint8_t)(bind->access & (REMOTE_CHANGES | IBV_ACCESS_REMOTE_READ)));
 	FIELD_SET(window->bound, 1);
