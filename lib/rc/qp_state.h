@@ -12,8 +12,8 @@
 #include <infiniband/verbs.h>
 
 /* The five attributes that the move to RTS requires: what arms a QP in RTR (EP-4). */
-#define QP_STATE_RTS_ATTRS                                                             \
-	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |        \
+#define QP_STATE_RTS_ATTRS                                                                         \
+	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |                    \
 		IBV_QP_MAX_QP_RD_ATOMIC)
 
 /*
@@ -22,8 +22,8 @@
  * RTR of an RC (UC) QP takes the RTS attributes in addition, all of them or none (EP-4, the only
  * departure from the standard's table).
  */
-int qp_state_check(enum ibv_qp_state from, enum ibv_qp_state to, enum ibv_qp_type type, int mask,
-	bool arms);
+int qp_state_check(
+	enum ibv_qp_state from, enum ibv_qp_state to, enum ibv_qp_type type, int mask, bool arms);
 
 /* "RESET", "INIT", ... */
 const char *qp_state_name(enum ibv_qp_state state);

@@ -34,33 +34,33 @@ struct rc_qp;
 struct rc_send {
 	uint64_t wr_id;
 	enum ibv_wr_opcode opcode;
-	unsigned int flags;     /* enum ibv_send_flags; SIGNALED is set if sq_sig_all */
-	uint32_t length;        /* sum of the SGEs, or inline bytes; <= 2^31 */
-	uint32_t imm_or_rkey;   /* as verbs has it: immediate in network order */
+	unsigned int flags;   /* enum ibv_send_flags; SIGNALED is set if sq_sig_all */
+	uint32_t length;      /* sum of the SGEs, or inline bytes; <= 2^31 */
+	uint32_t imm_or_rkey; /* as verbs has it: immediate in network order */
 	uint16_t sge_count;
 	bool bind_type1;
-	uint32_t released;      /* SQ position that its completion frees up to */
+	uint32_t released; /* SQ position that its completion frees up to */
 	uint32_t remote_rkey;
 	uint64_t remote_address;
 	uint64_t compare_add;
 	uint64_t swap;
-	struct mem_bind bind;   /* IBV_WR_BIND_MW */
+	struct mem_bind bind; /* IBV_WR_BIND_MW */
 
 	/* the requester's: */
 	uint32_t first_psn;
-	uint32_t packets;       /* PSNs that it takes; at least 1 but for local operations: 0 */
-	uint32_t received;      /* READ: responses taken so far */
+	uint32_t packets;	   /* PSNs that it takes; at least 1 but for local operations: 0 */
+	uint32_t received;	   /* READ: responses taken so far */
 	enum ibv_wc_status status; /* not SUCCESS: failed before or while it was sent */
-	bool started;           /* its PSN is fixed, its first packet was sent */
-	bool done;              /* a local operation that has run */
-	bool resumed;           /* READ: was asked for again since the last response */
+	bool started;		   /* its PSN is fixed, its first packet was sent */
+	bool done;		   /* a local operation that has run */
+	bool resumed;		   /* READ: was asked for again since the last response */
 };
 
 /* A receive request, likewise. */
 struct rc_recv {
 	uint64_t wr_id;
 	uint32_t released;
-	uint32_t length;        /* room */
+	uint32_t length; /* room */
 	uint16_t sge_count;
 	struct mem_sge sge[32];
 };
@@ -69,7 +69,7 @@ struct rc_completion {
 	uint64_t wr_id;
 	enum ibv_wc_status status;
 	enum ibv_wc_opcode opcode;
-	unsigned int flags;     /* enum ibv_wc_flags */
+	unsigned int flags; /* enum ibv_wc_flags */
 	uint32_t byte_len;
 	uint32_t imm_or_rkey;
 	uint32_t src_qp;
@@ -80,18 +80,21 @@ struct rc_completion {
 
 /* What the transport asks of the engine. All calls come from the QP's core. */
 struct rc_ops {
-	/* The next request of the send queue into *send (zeroed but for what it fills) with its SGEs
-	 * or inline bytes into tail, which has room for what the QP was created with. An invalid one is
-	 * delivered with status IBV_WC_LOC_QP_OP_ERR. False: none. */
+	/* The next request of the send queue into *send (zeroed but for what it fills) with its
+	 * SGEs or inline bytes into tail, which has room for what the QP was created with. An
+	 * invalid one is delivered with status IBV_WC_LOC_QP_OP_ERR. False: none. */
 	bool (*take_send)(struct rc_core *core, struct rc_qp *qp, struct rc_send *send, void *tail);
-	/* The next receive request, from the RQ or the SRQ; an invalid one has sge_count and length 0
-	 * and sets *invalid. False: none. */
-	bool (*take_recv)(struct rc_core *core, struct rc_qp *qp, struct rc_recv *recv, bool *invalid);
+	/* The next receive request, from the RQ or the SRQ; an invalid one has sge_count and length
+	 * 0 and sets *invalid. False: none. */
+	bool (*take_recv)(
+		struct rc_core *core, struct rc_qp *qp, struct rc_recv *recv, bool *invalid);
 	/* How many send requests are posted and not taken: what the gate holds (EP-17). */
 	uint32_t (*posted)(struct rc_core *core, struct rc_qp *qp);
 	/* A completion, into the send or the receive CQ. */
-	void (*complete_send)(struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion);
-	void (*complete_recv)(struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion);
+	void (*complete_send)(
+		struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion);
+	void (*complete_recv)(
+		struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion);
 	/* An affiliated asynchronous event. */
 	void (*event)(struct rc_core *core, struct rc_qp *qp, enum ibv_event_type type);
 	/* The QP has something for rc_transmit(): put it on the active list if it isn't there. */
@@ -104,17 +107,18 @@ struct rc_ops {
 
 /* ---- counters: u64 each; the names are `rdma statistic`'s where it has them ---- */
 
-#define RC_COUNTERS(X)                                                                              \
-	X(sent_pkts) X(rcvd_pkts) X(duplicate_request) X(out_of_seq_request) X(rcvd_rnr_err)        \
-	X(send_rnr_err) X(rcvd_seq_err) X(ack_deferred) X(retry_exceeded_err)                       \
-	X(retry_rnr_exceeded_err) X(completer_retry_err) X(send_err) X(ack_timeout)                 \
-	X(implied_nak_seq_err) X(ghost_ack) X(bad_response) X(duplicate_response)                   \
-	X(lost_resource) X(retransmitted_pkts) X(rcvd_nak_inv_req) X(rcvd_nak_access)               \
-	X(rcvd_nak_op) X(sent_nak_seq) X(sent_nak_inv_req) X(sent_nak_access) X(sent_nak_op)        \
-	X(cnp_rcvd)                                                                                 \
-	/* packets dropped, by the check that failed */                                             \
-	X(drop_state) X(drop_service) X(drop_pkey) X(drop_source) X(drop_icrc) X(drop_response)     \
-	X(drop_silent)
+#define RC_COUNTERS(X)                                                                             \
+	X(sent_pkts)                                                                               \
+	X(rcvd_pkts) X(duplicate_request) X(out_of_seq_request) X(rcvd_rnr_err) X(send_rnr_err) X( \
+		rcvd_seq_err) X(ack_deferred) X(retry_exceeded_err) X(retry_rnr_exceeded_err)      \
+		X(completer_retry_err) X(send_err) X(ack_timeout) X(implied_nak_seq_err) X(        \
+			ghost_ack) X(bad_response) X(duplicate_response) X(lost_resource)          \
+			X(retransmitted_pkts) X(rcvd_nak_inv_req) X(rcvd_nak_access) X(            \
+				rcvd_nak_op) X(sent_nak_seq) X(sent_nak_inv_req)                   \
+				X(sent_nak_access) X(sent_nak_op) X(                               \
+					cnp_rcvd) /* packets dropped, by the check that failed */  \
+		X(drop_state) X(drop_service) X(drop_pkey) X(drop_source) X(drop_icrc)             \
+			X(drop_response) X(drop_silent)
 
 struct rc_counters {
 #define X(name) uint64_t name;
@@ -123,10 +127,12 @@ struct rc_counters {
 };
 
 /* The gate's (EP-17), per core and per QP. */
-#define RC_HOLD_COUNTERS(X)                                                                         \
-	X(held) X(released) X(flushed_held) X(vanished_held) X(promoted_modify) X(promoted_packet)  \
-	X(promoted_rtu) X(promoted_notify) X(promoted_grace) X(promoted_ack) X(promoted_timeout)    \
-	X(late_rtu) X(late_notify) X(unarmed_first_packet) X(hold_timeout) X(hold_long) X(comm_est)
+#define RC_HOLD_COUNTERS(X)                                                                        \
+	X(held)                                                                                    \
+	X(released) X(flushed_held) X(vanished_held) X(promoted_modify) X(promoted_packet)         \
+		X(promoted_rtu) X(promoted_notify) X(promoted_grace) X(promoted_ack)               \
+			X(promoted_timeout) X(late_rtu) X(late_notify) X(unarmed_first_packet)     \
+				X(hold_timeout) X(hold_long) X(comm_est)
 
 struct rc_hold_counters {
 #define X(name) uint64_t name;
@@ -144,12 +150,12 @@ extern const uint64_t rc_hold_bucket_us[RC_HOLD_BUCKETS - 1];
 /* ---- one core ---- */
 
 struct rc_core {
-	uint64_t now;           /* ns; the caller sets it once per burst */
+	uint64_t now; /* ns; the caller sets it once per burst */
 	const struct rc_ops *ops;
 	struct mem_table *mem;
 
-	/* Transmit: buffers that may be used (taken from the end), packets that were made (appended).
-	 * Both arrays and their sizes are the caller's. */
+	/* Transmit: buffers that may be used (taken from the end), packets that were made
+	 * (appended). Both arrays and their sizes are the caller's. */
 	struct packet *free;
 	uint32_t free_count;
 	struct packet *out;
@@ -164,7 +170,8 @@ struct rc_core {
 };
 
 /* timers and random; the rest is the caller's to fill. 0 or -ENOMEM. */
-int rc_core_init(struct rc_core *core, const struct rc_ops *ops, struct mem_table *mem, uint64_t seed);
+int rc_core_init(
+	struct rc_core *core, const struct rc_ops *ops, struct mem_table *mem, uint64_t seed);
 void rc_core_fini(struct rc_core *core);
 
 static inline unsigned int rc_core_run_timers(struct rc_core *core)
@@ -181,13 +188,14 @@ struct rc_qp_attr {
 	uint32_t max_send_sge;
 	uint32_t max_inline;
 	uint32_t max_rd_atomic; /* what modify may ask for, each way: kept resources; <= 128 */
-	bool strict;            /* EP-2 */
+	bool strict;		/* EP-2 */
 	bool has_srq;
-	uint16_t pkey;          /* of the port's table, index 0 */
+	uint16_t pkey; /* of the port's table, index 0 */
 };
 
 /* Set-up: allocates what the QP will ever need. 0, -EINVAL, -ENOMEM. `user` is the caller's. */
-int rc_qp_create(struct rc_core *core, const struct rc_qp_attr *attr, void *user, struct rc_qp **qp);
+int rc_qp_create(
+	struct rc_core *core, const struct rc_qp_attr *attr, void *user, struct rc_qp **qp);
 /* Any state; requests vanish without completion (EP-13). */
 void rc_qp_destroy(struct rc_core *core, struct rc_qp *qp);
 
@@ -251,11 +259,13 @@ int rc_hold_set_policy(struct rc_core *core, struct rc_qp *qp, bool strict);
 /* EP-4: arms a QP in RTR. -EINVAL: not in RTR, strict, open already, or a value out of range. */
 int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm);
 /* EP-12: in ms, 0 = none. Any state; runs from the first held request. */
-int rc_hold_set_timeout(struct rc_core *core, struct rc_qp *qp, uint32_t ms, enum rc_hold_action action);
-/* EP-4c: rdma_notify(COMM_EST). 0, -EISCONN if the gate is open already (counted), -EINVAL if the QP
- * is not in RTR or not armed. */
+int rc_hold_set_timeout(
+	struct rc_core *core, struct rc_qp *qp, uint32_t ms, enum rc_hold_action action);
+/* EP-4c: rdma_notify(COMM_EST). 0, -EISCONN if the gate is open already (counted), -EINVAL if the
+ * QP is not in RTR or not armed. */
 int rc_hold_notify(struct rc_core *core, struct rc_qp *qp);
-/* EP-4c, from the CM: the RTU arrived. A late one is counted. Returns true if it opened the gate. */
+/* EP-4c, from the CM: the RTU arrived. A late one is counted. Returns true if it opened the gate.
+ */
 bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp);
 /* EP-10: the CM takes the QP over; armed already or by arm (may be NULL). From now on CM-gated. */
 int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm);
@@ -268,7 +278,7 @@ struct rc_hold_info {
 	bool strict;
 	uint32_t held_now;
 	uint64_t held_since; /* ns; 0: nothing held */
-	int cause;           /* of the last opening, or -1 */
+	int cause;	     /* of the last opening, or -1 */
 };
 void rc_hold_query(struct rc_core *core, struct rc_qp *qp, struct rc_hold_info *info);
 /* This QP's share of the gate's counters. */

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The gate: a QP in RTR takes posts and keeps them until the connection is known to be up
+ * (docs/early-posts.md, EP-1 to EP-17). The transport's state is RTR exactly while the gate is
+ * closed, so that an open gate costs the data path nothing: the requester looks at the state
+ * anyway.
+ *
+ * Held requests stay in the region's send queue, untouched; opening puts the QP on the active list,
+ * and the requester takes them like any others. Only the QP's core opens and closes, so that there
+ * is nothing between a check and an enqueue.
+ *
+ * One timer per QP that holds: the line in the log after a second, and the hold time-out (EP-12).
+ */
+#include <errno.h>
+
+#include "log.h"
+#include "parts.h"
+
+#define MS 1000000ull
+#define HOLD_LOG_AFTER (1000 * MS)
+
+const uint64_t rc_hold_bucket_us[RC_HOLD_BUCKETS - 1] = {
+	1, 10, 50, 100, 500, 1000, 5000, 20000, 100000, 250000, 1000000};
+
+static bool closed(const struct rc_qp *qp)
+{
+	return qp->state == IBV_QPS_RTR;
+}
+
+void hold_enter(struct rc_qp *qp)
+{
+	struct gate *gate = &qp->gate;
+
+	gate->comm_est = false;
+	gate->auto_promoted = false;
+	gate->logged = false;
+	gate->ack_tells = false;
+	gate->cause = -1;
+	gate->held = 0;
+	gate->held_since = 0;
+}
+
+/* ---- arming ---- */
+
+int hold_check_arm(const struct rc_qp *qp, const struct rc_arm *arm)
+{
+	if (arm->timeout > 31 || arm->retry_cnt > 7 || arm->rnr_retry > 7 ||
+		arm->max_rd_atomic > qp->max_rd_atomic)
+		return -EINVAL;
+	return 0;
+}
+
+/* ---- opening ---- */
+
+static void count_cause(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
+{
+	switch (cause) {
+	case RC_HOLD_MODIFY:
+		HOLD_COUNT(core, qp, promoted_modify, 1);
+		break;
+	case RC_HOLD_PACKET:
+		HOLD_COUNT(core, qp, promoted_packet, 1);
+		break;
+	case RC_HOLD_RTU:
+		HOLD_COUNT(core, qp, promoted_rtu, 1);
+		break;
+	case RC_HOLD_NOTIFY:
+		HOLD_COUNT(core, qp, promoted_notify, 1);
+		break;
+	case RC_HOLD_GRACE:
+		HOLD_COUNT(core, qp, promoted_grace, 1);
+		break;
+	case RC_HOLD_ACK:
+		HOLD_COUNT(core, qp, promoted_ack, 1);
+		break;
+	case RC_HOLD_TIMEOUT:
+		HOLD_COUNT(core, qp, promoted_timeout, 1);
+		break;
+	}
+}
+
+static void record_time_held(struct rc_core *core, const struct gate *gate)
+{
+	uint64_t us = (core->now - gate->held_since) / 1000;
+	unsigned int bucket = 0;
+
+	while (bucket < RC_HOLD_BUCKETS - 1 && us >= rc_hold_bucket_us[bucket])
+		bucket++;
+	core->hold_histogram[bucket]++;
+}
+
+bool hold_open(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
+{
+	struct gate *gate = &qp->gate;
+
+	if (!closed(qp))
+		return false;
+	count_cause(core, qp, cause);
+	hold_posted(core, qp); /* what was posted and not announced yet was held, too */
+	if (gate->held) {
+		HOLD_COUNT(core, qp, released, gate->held);
+		record_time_held(core, gate);
+	}
+	timer_cancel(&core->timers, &gate->timer);
+	gate->cause = cause;
+	gate->auto_promoted = cause != RC_HOLD_MODIFY && qp->shown == IBV_QPS_RTR;
+	gate->ack_tells = gate->cm && cause == RC_HOLD_GRACE;
+	if (qp->shown == IBV_QPS_RTR)
+		qp->shown = IBV_QPS_RTS;
+	qp->state = qp->shown;
+	core->ops->state_changed(core, qp, qp->shown);
+	if (gate->cm)
+		core->ops->opened(core, qp, cause);
+	core->ops->activate(core, qp);
+	return true;
+}
+
+void hold_first_packet(struct rc_core *core, struct rc_qp *qp)
+{
+	struct gate *gate = &qp->gate;
+
+	if (!closed(qp))
+		return;
+	if (gate->cm) {
+		hold_open(core, qp, RC_HOLD_PACKET);
+		return;
+	}
+	if (!gate->comm_est) {
+		gate->comm_est = true;
+		HOLD_COUNT(core, qp, comm_est, 1);
+		if (!gate->armed)
+			HOLD_COUNT(core, qp, unarmed_first_packet, 1);
+		core->ops->event(core, qp, IBV_EVENT_COMM_EST);
+	}
+	if (gate->armed && !gate->strict)
+		hold_open(core, qp, RC_HOLD_PACKET);
+}
+
+void hold_first_ack(struct rc_core *core, struct rc_qp *qp)
+{
+	qp->gate.ack_tells = false;
+	HOLD_COUNT(core, qp, promoted_ack, 1);
+	core->ops->opened(core, qp, RC_HOLD_ACK);
+}
+
+/* ---- holding ---- */
+
+static void set_timer(struct rc_core *core, struct rc_qp *qp)
+{
+	struct gate *gate = &qp->gate;
+	uint64_t log_at = gate->logged ? TIMER_NEVER : gate->held_since + HOLD_LOG_AFTER;
+	uint64_t end = gate->timeout_ms ? gate->held_since + gate->timeout_ms * MS : TIMER_NEVER;
+	uint64_t when = log_at < end ? log_at : end;
+
+	if (when != TIMER_NEVER && when > core->now)
+		timer_set(&core->timers, &gate->timer, when);
+}
+
+void hold_posted(struct rc_core *core, struct rc_qp *qp)
+{
+	struct gate *gate = &qp->gate;
+	uint32_t posted = core->ops->posted(core, qp);
+
+	if (posted <= gate->held)
+		return;
+	HOLD_COUNT(core, qp, held, posted - gate->held);
+	if (gate->held == 0) {
+		gate->held_since = core->now;
+		gate->held = posted;
+		set_timer(core, qp);
+	}
+	gate->held = posted;
+}
+
+void hold_abandon(struct rc_core *core, struct rc_qp *qp, bool vanish)
+{
+	struct gate *gate = &qp->gate;
+
+	if (!closed(qp))
+		return;
+	hold_posted(core, qp);
+	if (vanish)
+		HOLD_COUNT(core, qp, vanished_held, gate->held);
+	else
+		HOLD_COUNT(core, qp, flushed_held, gate->held);
+	timer_cancel(&core->timers, &gate->timer);
+	gate->held = 0;
+	gate->held_since = 0;
+}
+
+static void time_out(struct rc_core *core, struct rc_qp *qp)
+{
+	struct gate *gate = &qp->gate;
+
+	HOLD_COUNT(core, qp, hold_timeout, 1);
+	if (gate->action == RC_HOLD_ERROR) {
+		qp_enter_error(core, qp);
+	} else if (gate->armed) {
+		hold_open(core, qp, RC_HOLD_TIMEOUT);
+	} else {
+		log_warning("QP 0x%06x: hold time-out of %u ms, but the QP is not armed and cannot "
+			    "open; "
+			    "move it to RTS",
+			qp->qp_num, gate->timeout_ms);
+	}
+}
+
+void hold_timer_expire(struct timer *timer, uint64_t now, void *context)
+{
+	struct rc_qp *qp = (struct rc_qp *)((char *)timer - offsetof(struct rc_qp, gate.timer));
+	struct rc_core *core = context;
+	struct gate *gate = &qp->gate;
+	uint64_t held_for = now - gate->held_since;
+
+	if (!closed(qp) || gate->held == 0)
+		return;
+	if (!gate->logged && held_for >= HOLD_LOG_AFTER) {
+		gate->logged = true;
+		HOLD_COUNT(core, qp, hold_long, 1);
+		log_warning("QP 0x%06x: %u requests held in RTR for %llu ms: no packet, RTU or "
+			    "modify to RTS "
+			    "has opened the gate (armed: %s)",
+			qp->qp_num, core->ops->posted(core, qp),
+			(unsigned long long)(held_for / MS), gate->armed ? "yes" : "no");
+	}
+	if (gate->timeout_ms && held_for >= gate->timeout_ms * MS)
+		time_out(core, qp);
+	if (closed(qp))
+		set_timer(core, qp);
+}
+
+/* ---- calls from outside: rc.h ---- */
+
+int rc_hold_set_policy(struct rc_core *core, struct rc_qp *qp, bool strict)
+{
+	(void)core;
+	if (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT)
+		return -EINVAL;
+	qp->gate.strict = strict;
+	return 0;
+}
+
+int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
+{
+	(void)core;
+	if (!closed(qp) || qp->gate.strict || hold_check_arm(qp, arm) != 0)
+		return -EINVAL;
+	hold_set_arm(qp, arm);
+	return 0;
+}
+
+int rc_hold_set_timeout(
+	struct rc_core *core, struct rc_qp *qp, uint32_t ms, enum rc_hold_action action)
+{
+	if (action != RC_HOLD_OPEN && action != RC_HOLD_ERROR)
+		return -EINVAL;
+	qp->gate.timeout_ms = ms;
+	qp->gate.action = action;
+	if (closed(qp) && qp->gate.held) {
+		timer_cancel(&core->timers, &qp->gate.timer);
+		set_timer(core, qp);
+	}
+	return 0;
+}
+
+int rc_hold_notify(struct rc_core *core, struct rc_qp *qp)
+{
+	if (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) {
+		HOLD_COUNT(core, qp, late_notify, 1);
+		return -EISCONN;
+	}
+	if (!closed(qp) || !qp->gate.armed || (qp->gate.strict && !qp->gate.cm))
+		return -EINVAL;
+	hold_open(core, qp, RC_HOLD_NOTIFY);
+	return 0;
+}
+
+bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp)
+{
+	if (closed(qp) && qp->gate.cm)
+		return hold_open(core, qp, RC_HOLD_RTU);
+	HOLD_COUNT(core, qp, late_rtu, 1);
+	return false;
+}
+
+/* RTS, but nothing has been taken: the gate can still be closed (EP-10, recognised at ACCEPT). */
+static bool untouched(const struct rc_qp *qp)
+{
+	return qp->state == IBV_QPS_RTS && qp->requester.tail == 0 && !qp->gate.auto_promoted;
+}
+
+int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
+{
+	(void)core;
+	if (!closed(qp) && !untouched(qp))
+		return -EINVAL;
+	if (arm && hold_check_arm(qp, arm) != 0)
+		return -EINVAL;
+	if (!arm && !qp->gate.armed)
+		return -EINVAL;
+	if (arm)
+		hold_set_arm(qp, arm);
+	if (!closed(qp)) {
+		hold_enter(qp);
+		qp->state = IBV_QPS_RTR;
+	}
+	qp->gate.cm = true;
+	return 0;
+}
+
+bool rc_hold_grace(struct rc_core *core, struct rc_qp *qp)
+{
+	return qp->gate.cm && hold_open(core, qp, RC_HOLD_GRACE);
+}
+
+void rc_hold_query(struct rc_core *core, struct rc_qp *qp, struct rc_hold_info *info)
+{
+	const struct gate *gate = &qp->gate;
+
+	info->closed = closed(qp);
+	info->armed = gate->armed;
+	info->strict = gate->strict;
+	info->held_now = closed(qp) ? core->ops->posted(core, qp) : 0;
+	info->held_since = closed(qp) ? gate->held_since : 0;
+	info->cause = gate->cause;
+}
+
+const struct rc_hold_counters *rc_qp_hold_counters(const struct rc_qp *qp)
+{
+	return &qp->gate.counters;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Kept responder resources. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "psn.h"
+#include "replay.h"
+
+int replay_init(struct replay *replay, uint32_t capacity)
+{
+	memset(replay, 0, sizeof(*replay));
+	if (capacity == 0)
+		return 0;
+	replay->entries = calloc(capacity, sizeof(*replay->entries));
+	if (!replay->entries)
+		return -ENOMEM;
+	replay->capacity = capacity;
+	return 0;
+}
+
+void replay_fini(struct replay *replay)
+{
+	free(replay->entries);
+	memset(replay, 0, sizeof(*replay));
+}
+
+void replay_reset(struct replay *replay, uint32_t depth)
+{
+	replay->depth = depth < replay->capacity ? depth : replay->capacity;
+	replay->first = 0;
+	replay->last = 0;
+	replay->pending = 0;
+}
+
+static struct replay_entry *entry_at(struct replay *replay, uint32_t position)
+{
+	return &replay->entries[position % replay->depth];
+}
+
+struct replay_entry *replay_add(struct replay *replay)
+{
+	struct replay_entry *entry;
+
+	if (replay->depth == 0)
+		return NULL;
+	if (replay->last - replay->first == replay->depth) {
+		if (entry_at(replay, replay->first)->pending)
+			return NULL;
+		replay->first++;
+	}
+	entry = entry_at(replay, replay->last++);
+	memset(entry, 0, sizeof(*entry));
+	return entry;
+}
+
+struct replay_entry *replay_find(struct replay *replay, uint32_t psn)
+{
+	for (uint32_t i = replay->first; i != replay->last; i++) {
+		struct replay_entry *entry = entry_at(replay, i);
+
+		if (psn_ahead(psn, entry->psn) < entry->packets)
+			return entry;
+	}
+	return NULL;
+}
+
+void replay_answer(struct replay *replay, struct replay_entry *entry, uint32_t start, uint32_t end)
+{
+	if (!entry->pending)
+		replay->pending++;
+	entry->pending = true;
+	entry->start = start;
+	entry->next = start;
+	entry->end = end;
+}
+
+struct replay_entry *replay_pending(struct replay *replay)
+{
+	if (replay->pending == 0)
+		return NULL;
+	for (uint32_t i = replay->first; i != replay->last; i++)
+		if (entry_at(replay, i)->pending)
+			return entry_at(replay, i);
+	return NULL;
+}
+
+void replay_done(struct replay *replay, struct replay_entry *entry)
+{
+	entry->pending = false;
+	replay->pending--;
+}
