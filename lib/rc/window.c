@@ -133,9 +133,13 @@ static uint32_t reachable(const struct rc_qp *qp, uint32_t psn)
 bool requester_acknowledge(struct rc_core *core, struct rc_qp *qp, uint32_t psn)
 {
 	struct requester *requester = &qp->requester;
-	uint32_t reached = reachable(qp, psn);
-	uint32_t moved = psn_ahead(reached, requester->una);
+	uint32_t reached;
+	uint32_t moved;
 
+	if (psn_ahead(psn, requester->una) > RC_PSN_SPAN)
+		return true; /* acknowledged before */
+	reached = reachable(qp, psn);
+	moved = psn_ahead(reached, requester->una);
 	if (moved) {
 		bool passed = psn_ahead(requester_cursor_psn(qp), requester->una) < moved;
 
