@@ -73,6 +73,7 @@ struct bth { /* 9.2 */
 #define BTH_TVER_MASK 0x0f
 #define BTH_FECN 0x80
 #define BTH_BECN 0x40
+#define BTH_RESERVED_MASK 0x3f /* beside FECN and BECN */
 #define BTH_ACK_REQUEST 0x80
 
 struct deth { /* 9.3.1 */

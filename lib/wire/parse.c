@@ -231,16 +231,25 @@ enum wire_drop wire_parse(const uint8_t *frame, uint32_t length, struct wire_pac
 	return parse_transport(&rest, packet);
 }
 
-bool wire_icrc_ok(const struct wire_packet *packet)
+static const uint8_t *icrc_of(const struct wire_packet *packet)
+{
+	return packet->payload + packet->payload_length + packet->pad;
+}
+
+uint32_t wire_icrc(const struct wire_packet *packet)
 {
 	const uint8_t *bth = (const uint8_t *)packet->bth;
-	const uint8_t *end = packet->payload + packet->payload_length + packet->pad;
+	const uint8_t *from = bth + ICRC_BTH_PREFIX;
 	uint32_t icrc;
 
 	icrc = icrc_prefix(packet->ip, packet->ip_version,
 		(const void *)(bth - sizeof(struct udp_header)), packet->bth);
-	icrc = icrc_extend(icrc, bth + ICRC_BTH_PREFIX, (uint32_t)(end - bth) - ICRC_BTH_PREFIX);
-	return icrc == icrc_get(end);
+	return icrc_extend(icrc, from, (uint32_t)(icrc_of(packet) - from));
+}
+
+bool wire_icrc_ok(const struct wire_packet *packet)
+{
+	return wire_icrc(packet) == icrc_get(icrc_of(packet));
 }
 
 bool wire_length_ok(const struct wire_packet *packet, uint32_t pmtu)

@@ -15,19 +15,19 @@
 /* Why a frame was dropped; each has a counter. Order of the checks. */
 enum wire_drop {
 	WIRE_OK,
-	WIRE_NOT_ROCE,      /* sound so far, but not UDP 4791: for the neighbour code, not an error */
-	WIRE_RUNT,          /* shorter than its headers say */
-	WIRE_IP_HEADER,     /* version, IHL, total length, header checksum of IPv4 */
-	WIRE_FRAGMENT,      /* MF or a fragment offset */
-	WIRE_UDP_LENGTH,    /* UDP length is not what the IP header leaves */
-	WIRE_OPCODE,        /* unknown opcode: decided before any length arithmetic */
-	WIRE_LENGTH,        /* too short for the opcode's headers and the ICRC */
-	WIRE_TVER,          /* transport header version not 0 (9.6.1.1) */
-	WIRE_PAD,           /* pad longer than what it pads, or padding without payload */
-	WIRE_ALIGNMENT,     /* headers, payload, pad are not a multiple of 4 */
+	WIRE_NOT_ROCE,	 /* sound so far, but not UDP 4791: for the neighbour code, not an error */
+	WIRE_RUNT,	 /* shorter than its headers say */
+	WIRE_IP_HEADER,	 /* version, IHL, total length, header checksum of IPv4 */
+	WIRE_FRAGMENT,	 /* MF or a fragment offset */
+	WIRE_UDP_LENGTH, /* UDP length is not what the IP header leaves */
+	WIRE_OPCODE,	 /* unknown opcode: decided before any length arithmetic */
+	WIRE_LENGTH,	 /* too short for the opcode's headers and the ICRC */
+	WIRE_TVER,	 /* transport header version not 0 (9.6.1.1) */
+	WIRE_PAD,	 /* pad longer than what it pads, or padding without payload */
+	WIRE_ALIGNMENT,	 /* headers, payload, pad are not a multiple of 4 */
 	WIRE_UNEXPECTED_PAYLOAD, /* payload with an opcode that carries none */
 	WIRE_ICRC,
-	WIRE_DROPS,         /* how many there are */
+	WIRE_DROPS, /* how many there are */
 };
 
 struct wire_packet {
@@ -45,11 +45,11 @@ struct wire_packet {
 	bool becn;
 	uint8_t pad;
 	uint8_t ip_version; /* 4 or 6 */
-	uint8_t tos;        /* TOS or traffic class, ECN included */
+	uint8_t tos;	    /* TOS or traffic class, ECN included */
 	bool has_vlan;
 	uint16_t vlan_tci;
-	const uint8_t *ip;          /* the IPv4 or IPv6 header */
-	const uint8_t *source;      /* 4 or 16 bytes by ip_version */
+	const uint8_t *ip;     /* the IPv4 or IPv6 header */
+	const uint8_t *source; /* 4 or 16 bytes by ip_version */
 	const uint8_t *destination;
 	uint16_t udp_source_port;
 };
@@ -63,6 +63,8 @@ enum wire_drop wire_parse(const uint8_t *frame, uint32_t length, struct wire_pac
 
 /* The ICRC at the end of the packet agrees with its bytes (7.8.1, annex A17.3.3). */
 bool wire_icrc_ok(const struct wire_packet *packet);
+/* The ICRC that the packet should have. */
+uint32_t wire_icrc(const struct wire_packet *packet);
 
 /*
  * FIRST and MIDDLE carry exactly the path MTU, LAST 1 to MTU, ONLY 0 to MTU (9.7.2.1 and C9-... of
@@ -103,7 +105,8 @@ static inline const struct atomic_ack_eth *wire_atomic_ack(const struct wire_pac
 
 static inline uint32_t wire_immediate(const struct wire_packet *packet)
 {
-	const struct immdt *immdt = (const void *)((const uint8_t *)packet->bth + packet->info->immdt);
+	const struct immdt *immdt =
+		(const void *)((const uint8_t *)packet->bth + packet->info->immdt);
 
 	return be32_get(&immdt->data);
 }
