@@ -49,6 +49,8 @@ int eventring_front_init(
 /* Blocks on the fd unless it is O_NONBLOCK. 0, -EAGAIN, -EINTR, -errno. Call without the lock; then
  * eventring_pop() with it; if that finds nothing (a purge was faster), wait again. */
 int eventring_wait(const struct eventring_front *events);
+/* The same without waiting, whatever O_NONBLOCK says: true if there was one. */
+bool eventring_try(const struct eventring_front *events);
 bool eventring_pop(struct eventring_front *events, struct uroce_abi_event *event);
 /* Takes the events that match out of the ring and out of the count (an object is destroyed, and the
  * engine pushes no more events of it); returns how many. */

@@ -65,7 +65,7 @@ bool eventring_pop(struct eventring_front *events, struct uroce_abi_event *event
  * program's, and a waiter may be faster than a poll() before the read. RWF_NOWAIT works on eventfds
  * since Linux 5.8 (fs/eventfd.c, eventfd_read()).
  */
-static bool uncount(const struct eventring_front *events)
+bool eventring_try(const struct eventring_front *events)
 {
 	uint64_t count;
 	struct iovec vector = {.iov_base = &count, .iov_len = sizeof(count)};
@@ -100,7 +100,7 @@ uint32_t eventring_purge(struct eventring_front *events,
 		produced(events), purge_match, &purge);
 
 	step(events, removed);
-	for (uint32_t i = 0; i < removed && uncount(events); i++)
+	for (uint32_t i = 0; i < removed && eventring_try(events); i++)
 		continue;
 	return removed;
 }
