@@ -10,7 +10,7 @@
 #include "parse.h"
 #include "text.h"
 
-#define DUMP_LINE 1024u /* room for any packet */
+#define DUMP_LINE 2048u /* room for any packet */
 
 /*
  * Writes the line, without newline and cut to `room` bytes with the final 0. All headers as far as

@@ -48,7 +48,9 @@ def dump(*arguments, **more):
     """Returns (exit status, standard output, standard error)."""
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=60, check=False,
                           **more)
-    return done.returncode, done.stdout.decode(), done.stderr.decode()
+    err = done.stderr.decode()
+    assert done.returncode >= 0 and 'Sanitizer' not in err and 'runtime error' not in err, err
+    return done.returncode, done.stdout.decode(), err
 
 
 def dump_bytes(content, *arguments):

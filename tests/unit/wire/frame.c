@@ -143,7 +143,7 @@ static void make_bth(uint8_t *bth, const struct frame_spec *spec)
 	put24(bth + 9, spec->psn);
 }
 
-void frame_make(struct frame *frame, const struct frame_spec *spec)
+void frame_draft(struct frame *frame, const struct frame_spec *spec)
 {
 	uint32_t pad = spec->flags >> 4 & 3;
 	uint8_t *udp;
@@ -161,5 +161,22 @@ void frame_make(struct frame *frame, const struct frame_spec *spec)
 		frame->byte[frame->bth + 12 + i] = (uint8_t)(i * 7 + 1);
 	frame->icrc = frame->bth + 12 + spec->body;
 	frame->length = frame->icrc + 4;
+}
+
+void frame_make(struct frame *frame, const struct frame_spec *spec)
+{
+	frame_draft(frame, spec);
 	frame_seal(frame);
+}
+
+void frame_resize(struct frame *frame, uint32_t length)
+{
+	uint8_t *ip = frame->byte + frame->ip;
+	bool ipv4 = ip[0] >> 4 == 4;
+
+	put16(ip + (ipv4 ? 2 : 4), (ipv4 ? 20 : 0) + 8 + length);
+	put16(frame->byte + frame->udp + 4, 8 + length);
+	frame->length = frame->bth + length;
+	if (ipv4)
+		seal_ipv4(ip);
 }

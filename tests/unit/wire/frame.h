@@ -48,6 +48,10 @@ extern const uint8_t frame_destination6[16];
 /* The body is filled with a pattern; frame_seal() makes checksum and ICRC right after changes. */
 void frame_make(struct frame *frame, const struct frame_spec *spec);
 void frame_seal(struct frame *frame);
+/* The same without checksum and ICRC. */
+void frame_draft(struct frame *frame, const struct frame_spec *spec);
+/* UDP's payload becomes `length` bytes; lengths and checksum of IP and UDP are made right. */
+void frame_resize(struct frame *frame, uint32_t length);
 
 /* The ICRC that the frame should have. */
 uint32_t frame_icrc(const struct frame *frame);
