@@ -71,7 +71,7 @@ bool mem_pd_used(const struct mem_table *table, uint32_t pd);
 
 struct mem_bind {
 	uint32_t window;   /* the window's current rkey */
-	uint32_t new_rkey; /* type 2: same index, any low byte; type 1: ignored */
+	uint32_t new_rkey; /* same index, any low byte; type 1: another index lets the table choose */
 	uint32_t lkey;     /* the region; ignored if length is 0 */
 	uint64_t address;
 	uint64_t length;   /* 0 unbinds (type 1); an error for type 2 (o10-37.2.40): invalidate */

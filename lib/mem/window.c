@@ -152,7 +152,8 @@ static enum mem_status bind_locked(
 	unbind(table, window);
 	if (region)
 		attach(table, window, region, bind);
-	if (type == IBV_MW_TYPE_1) {
+	/* ibv_bind_mw() tells the program its new key before the bind runs: the front chose it. */
+	if (type == IBV_MW_TYPE_1 && bind->new_rkey >> 8 != bind->window >> 8) {
 		*rkey = table_key(table, window);
 	} else {
 		window->byte = (uint8_t)bind->new_rkey;
