@@ -78,7 +78,7 @@ static bool make_read_response(
 	if (bth.opcode != OPCODE_RC_READ_RESPONSE_MIDDLE)
 		at = put_aeth(at, AETH_ACK | AETH_CREDITS_INVALID, entry->msn);
 	if (bth.payload_length)
-		memcpy(at, host, bth.payload_length);
+		mem_fetch(at, host, bth.payload_length);
 	tx_commit(core, wire_finish(frame, &qp->path, &bth));
 	core->counters.sent_pkts++;
 	return true;
