@@ -203,7 +203,7 @@ uint32_t sendring_take(struct sendring_set *set, uint32_t *announcements, uint32
 	uint32_t bit = first;
 	uint32_t taken = 0;
 
-	if (first == SENDRING_MAX)
+	if (first == SENDRING_MAX || count == 0)
 		return 0;
 	do {
 		taken += take_one(set, &set->rings[bit], announcements + taken, count - taken);
