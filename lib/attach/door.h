@@ -18,7 +18,7 @@ struct client; /* one front's attachment to one engine */
 
 struct door {
 	uint32_t version; /* DOOR_VERSION; another one is refused with both numbers */
-	uint32_t size;    /* sizeof(struct door) */
+	uint32_t size;	  /* sizeof(struct door) */
 
 	/* The engines that run in this process: the n-th, or NULL behind the last. */
 	struct engine *(*engine)(unsigned int n);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The process's connections, and what becomes of them in the child of a fork. */
+#include <pthread.h>
+
+#include "attach.h"
+#include "process.h"
+
+/* Static because fork() is: pthread_atfork() hands its functions nothing. */
+static struct {
+	pthread_once_t once;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct list attaches;
+} process = {
+	.once = PTHREAD_ONCE_INIT,
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+	.attaches = {&process.attaches, &process.attaches},
+};
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&process.lock);
+}
+
+static void after_fork_parent(void)
+{
+	pthread_mutex_unlock(&process.lock);
+}
+
+/*
+ * The region was not inherited (MADV_DONTFORK), and the engine's threads weren't either. Waiters of
+ * the parent don't exist here, so the condition variable starts anew.
+ */
+static void after_fork_child(void)
+{
+	pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+
+	list_for_each (node, &process.attaches) {
+		struct attach *attach = container_of(node, struct attach, node);
+
+		__atomic_store_n(&attach->dead, 1, __ATOMIC_RELAXED);
+		attach->leaving = 0;
+	}
+	process.changed = fresh;
+	pthread_mutex_unlock(&process.lock);
+}
+
+static void prepare(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
+void process_lock(void)
+{
+	pthread_once(&process.once, prepare);
+	pthread_mutex_lock(&process.lock);
+}
+
+void process_unlock(void)
+{
+	pthread_mutex_unlock(&process.lock);
+}
+
+void process_wait(void)
+{
+	pthread_cond_wait(&process.changed, &process.lock);
+}
+
+void process_signal(void)
+{
+	pthread_cond_broadcast(&process.changed);
+}
+
+void process_add(struct attach *attach)
+{
+	process_lock();
+	list_append(&process.attaches, &attach->node);
+	process_unlock();
+}
+
+void process_remove(struct attach *attach)
+{
+	process_lock();
+	list_remove(&attach->node);
+	process_unlock();
+}
