@@ -24,12 +24,12 @@ struct wire_path_attr {
 	uint8_t destination_mac[6];
 	uint8_t source_mac[6];
 	bool has_vlan;
-	uint16_t vlan_tci;      /* VID of the GID entry, PCP from the SL */
-	uint8_t source[16];     /* GIDs; both mapped or both not */
+	uint16_t vlan_tci;  /* VID of the GID entry, PCP from the SL */
+	uint8_t source[16]; /* GIDs; both mapped or both not */
 	uint8_t destination[16];
 	uint8_t traffic_class;
-	uint8_t hop_limit;      /* 64 unless the address vector says otherwise */
-	uint32_t flow_label;    /* 20 bits: IPv6 header */
+	uint8_t hop_limit;   /* 64 unless the address vector says otherwise */
+	uint32_t flow_label; /* 20 bits: IPv6 header */
 	uint16_t udp_source_port;
 	uint16_t pkey;
 	uint32_t destination_qp;

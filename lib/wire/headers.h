@@ -12,7 +12,12 @@
 #define ICRC_LENGTH 4u
 #define GRH_LENGTH 40u
 
-enum ether_type { ETHER_IPV4 = 0x0800, ETHER_ARP = 0x0806, ETHER_VLAN = 0x8100, ETHER_IPV6 = 0x86dd };
+enum ether_type {
+	ETHER_IPV4 = 0x0800,
+	ETHER_ARP = 0x0806,
+	ETHER_VLAN = 0x8100,
+	ETHER_IPV6 = 0x86dd
+};
 
 struct ether_header {
 	uint8_t destination[6];

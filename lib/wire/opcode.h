@@ -64,13 +64,14 @@ enum opcode_service {
 /* Bits of opcode_set. */
 enum opcode_property {
 	IS_REQUEST = 1 << 0,
-	IS_RESPONSE = 1 << 1, /* travels from responder to requester: ACK, READ response, atomic ACK */
+	IS_RESPONSE =
+		1 << 1, /* travels from responder to requester: ACK, READ response, atomic ACK */
 	IS_SEND = 1 << 2,
 	IS_WRITE = 1 << 3,
-	IS_READ = 1 << 4, /* the READ request */
+	IS_READ = 1 << 4,   /* the READ request */
 	IS_ATOMIC = 1 << 5, /* CAS and FAA requests */
 	IS_READ_RESPONSE = 1 << 6,
-	IS_FIRST = 1 << 7,  /* exactly one of FIRST, MIDDLE, LAST, ONLY for all but CNP */
+	IS_FIRST = 1 << 7, /* exactly one of FIRST, MIDDLE, LAST, ONLY for all but CNP */
 	IS_MIDDLE = 1 << 8,
 	IS_LAST = 1 << 9,
 	IS_ONLY = 1 << 10,
