@@ -2,7 +2,9 @@
 /* Memory windows of both types (IBTA 10.6.7.2; man ibv_alloc_mw, ibv_bind_mw). */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 
+#include "entry.h"
 #include "fixture.h"
 
 static uint8_t buffer[4096] __attribute__((aligned(64)));
@@ -173,6 +175,7 @@ static void rights_of_a_bind(void)
 	mem_table_destroy(table);
 }
 
+/* The table chooses the key where the bind brings none. */
 static void rebind_type_1(void)
 {
 	struct mem_table *table = table_new(4);
@@ -180,6 +183,7 @@ static void rebind_type_1(void)
 	struct mem_bind bind = bind_of(window_new(table, PD, 1), lkey);
 	uint32_t rkey = 0;
 
+	bind.new_rkey = 0;
 	for (int i = 0; i < 1000; i++) {
 		CU_ASSERT_EQUAL(mem_window_bind(table, &bind, 1, &rkey), MEM_OK);
 		CU_ASSERT_EQUAL(rkey >> 8, bind.window >> 8);
@@ -206,6 +210,35 @@ static void rebind_type_1(void)
 	CU_ASSERT_EQUAL(mem_deregister(table, lkey), 0);
 	CU_ASSERT_EQUAL(mem_window_dealloc(table, rkey), 0);
 	CU_ASSERT_EQUAL(mem_count(table), 0);
+	mem_table_destroy(table);
+}
+
+/* man ibv_bind_mw: the program knows the new key when the call returns, so the front chooses it. */
+static void chosen_key_of_type_1(void)
+{
+	struct mem_table *table = table_new(4);
+	uint32_t lkey = region_new(table, PD, buffer, sizeof(buffer), ALL);
+	struct mem_bind bind = bind_of(window_new(table, PD, 1), lkey);
+	uint32_t rkey = 0, old;
+
+	for (uint32_t byte = 0; byte < 256; byte++) {
+		old = bind.window;
+		bind.new_rkey = (old & ~0xffu) | byte;
+		CU_ASSERT_EQUAL(mem_window_bind(table, &bind, 1, &rkey), MEM_OK);
+		CU_ASSERT_EQUAL(rkey, bind.new_rkey);
+		CU_ASSERT_EQUAL(write_by(table, rkey), MEM_OK);
+		if (old != rkey)
+			CU_ASSERT_EQUAL(write_by(table, old), MEM_BAD_KEY);
+		bind.window = rkey;
+	}
+	/* unbound under a chosen key too */
+	bind.new_rkey = bind.window ^ 0x55;
+	bind.length = 0;
+	CU_ASSERT_EQUAL(mem_window_bind(table, &bind, 1, &rkey), MEM_OK);
+	CU_ASSERT_EQUAL(rkey, bind.new_rkey);
+	CU_ASSERT_EQUAL(write_by(table, rkey), MEM_BAD_KEY);
+	CU_ASSERT_EQUAL(write_by(table, bind.window), MEM_BAD_KEY);
+	CU_ASSERT_EQUAL(mem_deregister(table, lkey), 0);
 	mem_table_destroy(table);
 }
 
@@ -397,57 +430,102 @@ static void release_by_qp(void)
 	mem_table_destroy(table);
 }
 
+/* A bind under the same key is another one to a reader in the middle: the sequence number moves. */
+static void same_key_other_sequence(void)
+{
+	struct mem_table *table = table_new(4);
+	uint32_t lkey = region_new(table, PD, buffer, sizeof(buffer), ALL);
+	struct mem_bind bind = bind_of(window_new(table, PD, 2), lkey);
+	const struct mem_entry *entry = entry_at(table, bind.window);
+	uint64_t last = entry->live;
+	uint32_t rkey;
+
+	for (int i = 0; i < 100; i++) {
+		CU_ASSERT_EQUAL(mem_window_bind(table, &bind, 2, &rkey), MEM_OK);
+		CU_ASSERT_EQUAL(live_key(entry->live), bind.window);
+		CU_ASSERT(entry->live > last);
+		last = entry->live;
+		CU_ASSERT_EQUAL(mem_invalidate(table, rkey, PD, QP), MEM_OK);
+		CU_ASSERT_EQUAL(live_key(entry->live), bind.window);
+		CU_ASSERT(entry->live > last);
+		last = entry->live;
+	}
+	mem_table_destroy(table);
+}
+
 /*
- * One thread binds a window again and again under the same key, now to the one half of the buffer,
- * now to the other; this one reads. A mixture of the two would name bytes of neither.
+ * One thread binds a window again and again: under an even key to the first half of the buffer, to
+ * be written, under an odd one to the second half, to be read. This one reads by both keys, and
+ * must never get by one what belongs to the other, nor a mixture.
  */
 struct race {
 	struct mem_table *table;
 	uint32_t lkey;
-	uint32_t rkey;
+	uint32_t window;
 	uint32_t failures;
 	int stop;
 };
 
 #define HALF (sizeof(buffer) / 2)
+#define TURNS 400000
+
+static uint32_t race_key(const struct race *race, uint32_t odd)
+{
+	return (race->window & ~0xffu) | odd;
+}
 
 static void *rebinder(void *argument)
 {
 	struct race *race = argument;
-	struct mem_bind bind = bind_of(race->rkey, race->lkey);
-	uint32_t rkey;
+	struct mem_bind bind = bind_of(race->window, race->lkey);
 
-	for (int i = 0; i < 300000; i++) {
-		bind.address = START + (i % 2) * HALF;
-		bind.length = HALF - (i % 2) * 64;
-		bind.access = (i % 2 ? RR : RW) | ZB;
-		race->failures += mem_window_bind(race->table, &bind, 2, &rkey) != MEM_OK;
-		race->failures += mem_invalidate(race->table, rkey, PD, QP) != MEM_OK;
+	for (uint32_t i = 0; i < TURNS; i++) {
+		uint32_t odd = i % 2;
+
+		bind.new_rkey = race_key(race, odd);
+		bind.address = START + odd * HALF;
+		bind.length = HALF - odd * 64;
+		bind.access = (odd ? RR : RW) | ZB;
+		race->failures += mem_window_bind(race->table, &bind, 2, &bind.window) != MEM_OK;
+		if (i % 4 >= 2) /* sometimes at once, sometimes after a while */
+			sched_yield();
+		race->failures += mem_invalidate(race->table, bind.window, PD, QP) != MEM_OK;
 	}
 	__atomic_store_n(&race->stop, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
+static bool allowed(const struct race *race, uint32_t odd, uint64_t length, uint32_t access,
+	const uint8_t *where)
+{
+	uint8_t *host = NULL;
+
+	return mem_remote(race->table, PD, QP, race_key(race, odd), 0, length, access, &host) ==
+		MEM_OK &&
+		(!where || host == where);
+}
+
 static void readers_see_one_binding(void)
 {
 	struct race race = {.table = table_new(4)};
-	uint64_t wrong = 0;
+	uint64_t wrong = 0, right = 0;
 	pthread_t thread;
 
 	race.lkey = region_new(race.table, PD, buffer, sizeof(buffer), ALL);
-	race.rkey = window_new(race.table, PD, 2);
+	race.window = window_new(race.table, PD, 2);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, rebinder, &race), 0);
 	while (!__atomic_load_n(&race.stop, __ATOMIC_ACQUIRE)) {
-		uint8_t *host = NULL;
-
-		if (mem_remote(race.table, PD, QP, race.rkey, 0, HALF, RW, &host) == MEM_OK)
-			wrong += host != buffer;
-		if (mem_remote(race.table, PD, QP, race.rkey, 0, HALF - 64, RR, &host) == MEM_OK)
-			wrong += host != buffer + HALF;
-		wrong += mem_remote(race.table, PD, QP, race.rkey, 0, HALF, RR, &host) == MEM_OK;
+		right += allowed(&race, 0, HALF, RW, buffer);
+		right += allowed(&race, 1, HALF - 64, RR, buffer + HALF);
+		wrong += allowed(&race, 0, 1, RW, buffer + HALF);
+		wrong += allowed(&race, 1, 1, RR, buffer);
+		wrong += allowed(&race, 0, 1, RR, NULL);
+		wrong += allowed(&race, 1, 1, RW, NULL);
+		wrong += allowed(&race, 1, HALF, RR, NULL);
 	}
 	pthread_join(thread, NULL);
 	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT(right > 0);
 	CU_ASSERT_EQUAL(race.failures, 0);
 	CU_ASSERT_EQUAL(mem_deregister(race.table, race.lkey), 0);
 	mem_table_destroy(race.table);
@@ -480,12 +558,14 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(rights_of_a_window),
 	UNIT_CASE(rights_of_a_bind),
 	UNIT_CASE(rebind_type_1),
+	UNIT_CASE(chosen_key_of_type_1),
 	UNIT_CASE(rebind_to_another_region),
 	UNIT_CASE(bind_type_2),
 	UNIT_CASE(keys_of_a_bind),
 	UNIT_CASE(invalidation),
 	UNIT_CASE(dealloc_while_bound),
 	UNIT_CASE(release_by_qp),
+	UNIT_CASE(same_key_other_sequence),
 	UNIT_CASE(readers_see_one_binding),
 	UNIT_CASE(binds_on_two_cores),
 };
