@@ -152,6 +152,12 @@ static bool has_immediate(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+/* SE: in the last packet of what ends with a receive completion at the peer (IBTA 9.2.3). */
+static bool solicits(const struct rc_send *send, bool ends)
+{
+	return ends && (send->flags & IBV_SEND_SOLICITED) && send->opcode != IBV_WR_RDMA_WRITE;
+}
+
 static uint8_t *put_reth(uint8_t *at, uint64_t address, uint32_t rkey, uint32_t length)
 {
 	struct reth *reth = (struct reth *)at;
@@ -215,7 +221,7 @@ static void make_data(struct rc_core *core, struct rc_qp *qp, struct rc_send *se
 	bool ends = place == PLACE_LAST || place == PLACE_ONLY;
 	struct wire_bth bth = {
 		.opcode = opcode_of(send->opcode, place),
-		.solicited = ends && (send->flags & IBV_SEND_SOLICITED),
+		.solicited = solicits(send, ends),
 		.ack_request = wants_ack(&qp->requester, send, packet),
 		.psn = psn_add(send->first_psn, packet),
 		.payload_length = rest < qp->pmtu ? rest : qp->pmtu,

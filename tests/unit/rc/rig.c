@@ -322,6 +322,15 @@ void rig_run(struct rig *rig)
 	}
 }
 
+void rig_step(struct rig *rig, uint32_t buffers, unsigned int budget)
+{
+	rig->core.free_count = buffers;
+	rig->active = false;
+	if (rc_transmit(&rig->core, rig->qp, budget))
+		rig->active = true;
+	keep_sent(rig);
+}
+
 void rig_time(struct rig *rig, uint64_t now)
 {
 	rig->core.now = now;

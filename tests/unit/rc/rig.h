@@ -100,6 +100,8 @@ void rig_post_recv(struct rig *rig, uint64_t wr_id, uint32_t local, uint32_t len
 
 /* rc_transmit() until there is nothing more to do now. */
 void rig_run(struct rig *rig);
+/* One rc_transmit() with only so many buffers; `active` says afterwards whether there is more. */
+void rig_step(struct rig *rig, uint32_t buffers, unsigned int budget);
 /* Sets the time (ns), runs timers, then rig_run(). */
 void rig_time(struct rig *rig, uint64_t now);
 
