@@ -263,13 +263,19 @@ int rc_hold_set_timeout(
 	return 0;
 }
 
+/* The news that the connection is up opens a QP that is armed; strict ones if the CM owns them. */
+static bool news_opens(const struct rc_qp *qp)
+{
+	return closed(qp) && qp->gate.armed && (qp->gate.cm || !qp->gate.strict);
+}
+
 int rc_hold_notify(struct rc_core *core, struct rc_qp *qp)
 {
 	if (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) {
 		HOLD_COUNT(core, qp, late_notify, 1);
 		return -EISCONN;
 	}
-	if (!closed(qp) || !qp->gate.armed || (qp->gate.strict && !qp->gate.cm))
+	if (!news_opens(qp))
 		return -EINVAL;
 	hold_open(core, qp, RC_HOLD_NOTIFY);
 	return 0;
@@ -277,9 +283,10 @@ int rc_hold_notify(struct rc_core *core, struct rc_qp *qp)
 
 bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp)
 {
-	if (closed(qp) && qp->gate.cm)
+	if (news_opens(qp))
 		return hold_open(core, qp, RC_HOLD_RTU);
-	HOLD_COUNT(core, qp, late_rtu, 1);
+	if (qp->state > IBV_QPS_RTR) /* else it was early, or nothing can open the gate */
+		HOLD_COUNT(core, qp, late_rtu, 1);
 	return false;
 }
 
