@@ -66,6 +66,8 @@ void mem_reclaim(struct mem_table *table);
 uint32_t mem_count(const struct mem_table *table);
 /* True if any live entry belongs to the PD. */
 bool mem_pd_used(const struct mem_table *table, uint32_t pd);
+/* A client dies: all entries of its PD are unlinked, windows first, whatever their keys are now. */
+void mem_pd_release(struct mem_table *table, uint32_t pd);
 
 /* ---- windows, from the transport (the QP's core) ---- */
 

@@ -223,3 +223,26 @@ void mem_windows_release(struct mem_table *table, uint32_t qp_num)
 	}
 	table_unlock(table);
 }
+
+/* Entries of the PD that are windows, or that aren't. Other PDs may share the list. */
+static void release_kind(struct mem_table *table, uint32_t pd, bool windows)
+{
+	struct mem_entry *next;
+
+	for (struct mem_entry *entry = table_first(table, MEM_BY_PD, pd); entry; entry = next) {
+		next = table_next(table, MEM_BY_PD, entry);
+		if (entry->pd != pd || is_window(entry) != windows)
+			continue;
+		if (windows)
+			unbind(table, entry);
+		table_give(table, entry);
+	}
+}
+
+void mem_pd_release(struct mem_table *table, uint32_t pd)
+{
+	table_lock(table);
+	release_kind(table, pd, true);
+	release_kind(table, pd, false);
+	table_unlock(table);
+}
