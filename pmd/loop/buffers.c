@@ -10,7 +10,7 @@ int buffers_init(struct buffers *buffers, uint32_t total, uint32_t room)
 	*buffers = (struct buffers){.total = total, .room = room, .free = total};
 	buffers->memory = malloc((size_t)total * room);
 	buffers->all = calloc(total, sizeof(*buffers->all));
-	buffers->stack = calloc(total, sizeof(*buffers->stack));
+	buffers->stack = calloc(total, sizeof(void *));
 	if (!buffers->memory || !buffers->all || !buffers->stack) {
 		buffers_fini(buffers);
 		return -ENOMEM;

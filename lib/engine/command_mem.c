@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory regions and windows. lib/mem decides what a key allows; here is who owns it.
+ *
+ * Embedded, an address is the engine's own, too: the front has seen to it that the memory is
+ * mapped. Unlinking happens between the bursts of the only core, which is the quiescent point that
+ * lib/mem asks for, so indices come back at once.
+ */
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "mem.h"
+
+static uint8_t *host_of(uint64_t address)
+{
+	return (uint8_t *)(uintptr_t)address;
+}
+
+static struct engine_key *owned_key(const struct client *client, uint32_t key, bool window)
+{
+	uint32_t index = key >> 8;
+	struct engine_key *entry;
+
+	if (index > client->engine->max_mr)
+		return NULL;
+	entry = client->engine->keys[index];
+	return entry && entry->client == client && entry->window == window ? entry : NULL;
+}
+
+static struct engine_pd *find_pd(const struct client *client, uint32_t handle)
+{
+	return client_object(client, OBJECT_PD, handle);
+}
+
+static void own(struct client *client, struct engine_key *entry, struct engine_pd *pd)
+{
+	entry->client = client;
+	entry->pd = pd;
+	pd->uses++;
+	list_append(&client->keys, &entry->node);
+	client->engine->keys[entry->key >> 8] = entry;
+}
+
+static void disown(struct engine_key *entry)
+{
+	entry->client->engine->keys[entry->key >> 8] = NULL;
+	entry->pd->uses--;
+	list_remove(&entry->node);
+	mem_reclaim(entry->client->engine->mem);
+	free(entry);
+}
+
+int command_reg_mr(struct worker *worker, struct command *command)
+{
+	const struct engine_pd *pd = find_pd(command->client, command->abi.u.mr.pd);
+	uint64_t address = command->abi.u.mr.address;
+	uint64_t length = command->abi.u.mr.length;
+	struct engine_key *entry;
+	int error;
+
+	if (!pd)
+		return -EINVAL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	error = mem_register(worker->engine->mem, pd->number, host_of(address), length,
+		command->abi.u.mr.iova, command->abi.u.mr.access, &entry->key);
+	if (error) {
+		free(entry);
+		return error;
+	}
+	entry->address = address;
+	entry->length = length;
+	own(command->client, entry, find_pd(command->client, command->abi.u.mr.pd));
+	command->abi.u.mr.key = entry->key;
+	return 0;
+}
+
+static void move_pd(struct engine_key *entry, struct engine_pd *pd)
+{
+	entry->pd->uses--;
+	entry->pd = pd;
+	pd->uses++;
+}
+
+int command_rereg_mr(struct worker *worker, struct command *command)
+{
+	struct client *client = command->client;
+	struct engine_key *entry = owned_key(client, command->abi.u.mr.key, false);
+	int flags = (int)command->abi.u.mr.flags;
+	struct engine_pd *pd = entry ? entry->pd : NULL;
+	uint32_t key = command->abi.u.mr.key;
+	int error;
+
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		pd = find_pd(client, command->abi.u.mr.pd);
+	if (!entry || !pd)
+		return -EINVAL;
+	error = mem_reregister(worker->engine->mem, &key, flags, pd->number,
+		host_of(command->abi.u.mr.address), command->abi.u.mr.length,
+		command->abi.u.mr.iova, command->abi.u.mr.access);
+	if (error)
+		return error;
+	move_pd(entry, pd);
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		entry->address = command->abi.u.mr.address;
+		entry->length = command->abi.u.mr.length;
+	}
+	entry->key = key;
+	command->abi.u.mr.key = key;
+	return 0;
+}
+
+int command_dereg_mr(struct worker *worker, struct command *command)
+{
+	struct engine_key *entry = owned_key(command->client, command->abi.u.mr.key, false);
+	int error;
+
+	if (!entry)
+		return -EINVAL;
+	error = mem_deregister(worker->engine->mem, command->abi.u.mr.key);
+	if (error)
+		return error;
+	disown(entry);
+	return 0;
+}
+
+int command_alloc_mw(struct worker *worker, struct command *command)
+{
+	struct engine_pd *pd = find_pd(command->client, command->abi.u.mr.pd);
+	struct engine_key *entry;
+	int error;
+
+	if (!pd)
+		return -EINVAL;
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return -ENOMEM;
+	entry->window = true;
+	error = mem_window_alloc(
+		worker->engine->mem, pd->number, (int)command->abi.u.mr.type, &entry->key);
+	if (error) {
+		free(entry);
+		return error;
+	}
+	own(command->client, entry, pd);
+	command->abi.u.mr.key = entry->key;
+	return 0;
+}
+
+int command_dealloc_mw(struct worker *worker, struct command *command)
+{
+	struct engine_key *entry = owned_key(command->client, command->abi.u.mr.key, true);
+	int error;
+
+	if (!entry)
+		return -EINVAL;
+	error = mem_window_dealloc(worker->engine->mem, command->abi.u.mr.key);
+	if (error)
+		return error;
+	disown(entry);
+	return 0;
+}
+
+/* Windows' current keys are known to their binders only, so lib/mem empties the PDs. */
+void keys_vanish(struct client *client)
+{
+	const struct handle_table *pds = &client->objects[OBJECT_PD];
+
+	for (uint32_t handle = handle_next(pds, 0); handle; handle = handle_next(pds, handle))
+		mem_pd_release(client->engine->mem, find_pd(client, handle)->number);
+	while (!list_empty(&client->keys))
+		disown(container_of(list_first(&client->keys), struct engine_key, node));
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The door: how a front in this process finds engines and attaches to them.
+ *
+ * A front comes with nothing in its hands but the name of a symbol, so the list of the process's
+ * engines cannot hang on any object: it is the one piece of mutable static state of the engine's
+ * library, and it is kept in this file, under one lock. Data paths never come here.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "doors.h"
+#include "state.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct list engines = {&engines, &engines};
+
+/* ---- the engines' side ---- */
+
+/* A child of fork() inherits the list but no engine: the threads that drive them, the ports and
+ * the clients' regions stayed with the parent. */
+static bool is_ours(const struct engine *engine)
+{
+	return engine->process == getpid();
+}
+
+static struct engine *find(const char *name)
+{
+	list_for_each (node, &engines) {
+		struct engine *engine = container_of(node, struct engine, node);
+
+		if (is_ours(engine) && strcmp(engine->name, name) == 0)
+			return engine;
+	}
+	return NULL;
+}
+
+int doors_add(struct engine *engine)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&lock);
+	if (find(engine->name))
+		error = -EEXIST;
+	else
+		list_append(&engines, &engine->node);
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+int doors_remove(struct engine *engine)
+{
+	int error = 0;
+
+	pthread_mutex_lock(&lock);
+	if (engine->client_count)
+		error = -EBUSY;
+	else
+		list_remove(&engine->node);
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+/* ---- the fronts' side ---- */
+
+static struct engine *nth_engine(unsigned int n)
+{
+	struct engine *found = NULL;
+
+	pthread_mutex_lock(&lock);
+	list_for_each (node, &engines) {
+		struct engine *engine = container_of(node, struct engine, node);
+
+		if (is_ours(engine) && n-- == 0) {
+			found = engine;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+static const char *name_of(struct engine *engine)
+{
+	return engine_name(engine);
+}
+
+static struct engine *start(const char *arguments)
+{
+	if (engine_start_line)
+		return engine_start_line(arguments);
+	errno = ENOSYS;
+	return NULL;
+}
+
+static bool is_listed(const struct engine *engine)
+{
+	list_for_each (node, &engines)
+		if (container_of(node, struct engine, node) == engine)
+			return is_ours(engine);
+	return false;
+}
+
+/* The lock is held, so that an engine that is found cannot go before it has the client. */
+static int attach(struct engine *engine, struct client **client, struct region_view *view)
+{
+	int error = -ENODEV;
+
+	pthread_mutex_lock(&lock);
+	if (is_listed(engine))
+		error = client_attach(engine, client);
+	if (!error)
+		*view = *(*client)->view;
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
+static void detach(struct client *client)
+{
+	pthread_mutex_lock(&lock);
+	client_detach(client);
+	pthread_mutex_unlock(&lock);
+}
+
+static unsigned int drive(struct client *client)
+{
+	struct engine *engine = client->engine;
+
+	return engine->mode == ENGINE_INLINE ? engine_round(engine) : 0;
+}
+
+static int dedicated(struct client *client)
+{
+	return client->engine->mode == ENGINE_DEDICATED;
+}
+
+/* A dedicated core polls and an inline one is driven, so `asleep` is never set and nobody needs
+ * waking; a front that wakes all the same does no harm. */
+static void wake(struct client *client, uint32_t core)
+{
+}
+
+const struct door uroce_engine_door = {
+	.version = DOOR_VERSION,
+	.size = sizeof(struct door),
+	.engine = nth_engine,
+	.name = name_of,
+	.start = start,
+	.attach = attach,
+	.detach = detach,
+	.drive = drive,
+	.dedicated = dedicated,
+	.wake = wake,
+};

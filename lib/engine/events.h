@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Events to applications. One that doesn't fit into its channel's ring is kept with the object and
+ * told when there is room; none is lost and none is told twice. (COMM_EST is put into the ring
+ * before the completion that came with it, EP-9.)
+ */
+#ifndef UROCE_ENGINE_EVENTS_H
+#define UROCE_ENGINE_EVENTS_H
+
+#include <stdint.h>
+
+#include "object.h"
+
+struct worker;
+
+void events_init(struct event_source *source, uint32_t object);
+/* type: enum ibv_event_type or UROCE_ABI_EVENT_COMP. channel: where; NULL: counted as unheard. */
+void events_raise(struct worker *worker, struct engine_channel *channel,
+	struct event_source *source, uint32_t type);
+/* The object goes: what was kept vanishes. */
+void events_forget(struct event_source *source);
+/* Tries to tell what is kept. */
+void events_retry(struct worker *worker);
+
+void events_channel_init(struct engine_channel *channel);
+/* The channel goes; no source uses it any more. */
+void events_channel_forget(struct engine_channel *channel);
+
+#endif
