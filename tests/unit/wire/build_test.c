@@ -215,6 +215,8 @@ static void udp_source_port(void)
 		 */
 		{0, 0xffffff, 0xffffff, 0xff21},
 		{0xfc000, 1, 1, 0xc03f},
+		{0xfff64014, 0x32, 0x34, 49165}, /* more than the label's 20 bits don't count */
+		{0x00100000, 0x11, 0x11, 49441},
 		{0xfffff, 1, 1, 0xffc0},
 	};
 
