@@ -290,15 +290,21 @@ bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp)
 	return false;
 }
 
-/* RTS, but nothing has been taken: the gate can still be closed (EP-10, recognised at ACCEPT). */
+/*
+ * RTS by its owner's modify, nothing has been taken, and nothing has proved yet that the peer is up:
+ * the gate can still be closed (EP-10, recognised at ACCEPT). One that the CM owns has had its gate:
+ * it opens once per visit (EP-6).
+ */
 static bool untouched(const struct rc_qp *qp)
 {
-	return qp->state == IBV_QPS_RTS && qp->requester.tail == 0 && !qp->gate.auto_promoted;
+	const struct gate *gate = &qp->gate;
+
+	return qp->state == IBV_QPS_RTS && qp->requester.tail == 0 && !gate->cm &&
+		gate->cause == RC_HOLD_MODIFY && !gate->comm_est;
 }
 
 int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
 {
-	(void)core;
 	if (!closed(qp) && !untouched(qp))
 		return -EINVAL;
 	if (arm && hold_check_arm(qp, arm) != 0)
@@ -310,6 +316,7 @@ int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *
 	if (!closed(qp)) {
 		hold_enter(qp);
 		qp->state = IBV_QPS_RTR;
+		hold_posted(core, qp); /* posted in RTS, and announced then */
 	}
 	qp->gate.cm = true;
 	return 0;
