@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of EAL's arguments a person gave, and the ones to add. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "defaults.h"
+
+#define HUGEPAGES "/sys/kernel/mm/hugepages"
+/* EAL and a port with its default buffers take 128 MiB or less. */
+#define HUGEPAGE_BYTES_NEEDED (128ull << 20)
+#define NO_HUGE_MEGABYTES "512"
+#define CPU_LIST_MAX 1024u
+
+/*
+ * EAL's ways to say a thing: long ones may be `--x v`, `--x=v` or cut short; short ones `-x v` or
+ * `-xv`. A cut that is ambiguous is refused by EAL itself.
+ */
+static const char *const device_options[] = {"-a", "--allow", "-b", "--block", NULL};
+static const char *const pci_options[] = {"-a", "--allow", "-b", "--block", "--no-pci", NULL};
+static const char *const lcore_options[] = {
+	"-c", "-l", "--lcores", "-s", "-S", "--main-lcore", NULL};
+static const char *const iova_options[] = {"--iova-mode", NULL};
+static const char *const telemetry_options[] = {"--telemetry", "--no-telemetry", NULL};
+static const char *const source_options[] = {"--no-huge", "--in-memory", "--socket-mem",
+	"--socket-limit", "--huge-dir", "--huge-unlink", "--legacy-mem", "--single-file-segments",
+	"--match-allocations", NULL};
+static const char *const size_options[] = {"-m", NULL};
+static const char *const sharing_options[] = {"--file-prefix", "--proc-type", "--no-shconf", NULL};
+
+#define CUT_MIN 5u /* "--all": shorter cuts are more often something else */
+
+static bool is_option(const char *word, const char *option)
+{
+	size_t length = strcspn(word, "=");
+
+	if (option[1] != '-') /* a short one, and not the beginning of a long one */
+		return word[0] == '-' && word[1] == option[1];
+	return length >= CUT_MIN && length <= strlen(option) && strncmp(word, option, length) == 0;
+}
+
+static bool says(const struct words *eal, const char *const *options)
+{
+	for (int i = 1; i < eal->count; i++)
+		for (const char *const *option = options; *option; option++)
+			if (is_option(eal->word[i], *option))
+				return true;
+	return false;
+}
+
+static unsigned long long read_number(const char *folder, const char *file)
+{
+	char path[512];
+	unsigned long long number = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", HUGEPAGES, folder, file);
+	in = fopen(path, "re");
+	if (!in)
+		return 0;
+	if (fscanf(in, "%llu", &number) != 1)
+		number = 0;
+	fclose(in);
+	return number;
+}
+
+/* Folders are named hugepages-2048kB. */
+static bool enough_hugepages(void)
+{
+	DIR *sizes = opendir(HUGEPAGES);
+	unsigned long long kilobytes, bytes = 0;
+	struct dirent *size;
+
+	if (!sizes)
+		return false;
+	while ((size = readdir(sizes)))
+		if (sscanf(size->d_name, "hugepages-%llukB", &kilobytes) == 1)
+			bytes += kilobytes * 1024 * read_number(size->d_name, "free_hugepages");
+	closedir(sizes);
+	return bytes >= HUGEPAGE_BYTES_NEEDED;
+}
+
+void defaults_facts(struct defaults_facts *facts)
+{
+	facts->hugepages = enough_hugepages();
+	if (sched_getaffinity(0, sizeof(facts->cpus), &facts->cpus)) {
+		CPU_ZERO(&facts->cpus); /* more CPUs than the set holds: no list is given to EAL */
+	}
+}
+
+static int add_memory(struct words *eal, bool hugepages)
+{
+	bool shared = says(eal, sharing_options);
+	bool sized = says(eal, size_options);
+	int err;
+
+	if (hugepages)
+		return shared ? 0 : words_add(eal, "--in-memory");
+	err = words_add(eal, "--no-huge");
+	if (!err && !sized)
+		err = words_add(eal, "-m");
+	if (!err && !sized)
+		err = words_add(eal, NO_HUGE_MEGABYTES);
+	if (!err && !shared)
+		err = words_add(eal, "--no-shconf");
+	return err;
+}
+
+/* "0,1,5": "" if the list would be too long. */
+static void list_cpus(char list[CPU_LIST_MAX], const cpu_set_t *cpus)
+{
+	size_t used = 0;
+
+	*list = 0;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, cpus))
+			continue;
+		used += (size_t)snprintf(
+			list + used, CPU_LIST_MAX - used, "%s%d", used ? "," : "", cpu);
+		if (used >= CPU_LIST_MAX) {
+			*list = 0;
+			return;
+		}
+	}
+}
+
+/* The main lcore floats over `cpus`; the worker's is tied to the CPU of its number. */
+static int add_lcores(struct words *eal, const cpu_set_t *cpus, int lcore)
+{
+	char list[CPU_LIST_MAX], map[CPU_LIST_MAX + 64], main_lcore[16];
+	int main_id = lcore == 0 ? 1 : 0;
+	int err;
+
+	list_cpus(list, cpus);
+	if (!*list)
+		return 0;
+	snprintf(main_lcore, sizeof(main_lcore), "%d", main_id);
+	if (lcore < 0)
+		snprintf(map, sizeof(map), "%d@(%s)", main_id, list);
+	else
+		snprintf(map, sizeof(map), "%d@(%s),%d@%d", main_id, list, lcore, lcore);
+	err = words_add(eal, "--lcores");
+	if (!err)
+		err = words_add(eal, map);
+	if (!err)
+		err = words_add(eal, "--main-lcore");
+	return err ? err : words_add(eal, main_lcore);
+}
+
+int defaults_add(struct words *eal, const struct defaults_facts *facts, int lcore)
+{
+	bool devices = says(eal, device_options);
+	int err = 0;
+
+	if (!says(eal, pci_options))
+		err = words_add(eal, "--no-pci");
+	if (!err && !devices && !says(eal, iova_options))
+		err = words_add(eal, "--iova-mode=va");
+	if (!err && !says(eal, telemetry_options))
+		err = words_add(eal, "--no-telemetry");
+	if (!err && !says(eal, source_options))
+		err = add_memory(eal, facts->hugepages);
+	if (!err && !says(eal, lcore_options))
+		err = add_lcores(eal, &facts->cpus, lcore);
+	return err;
+}

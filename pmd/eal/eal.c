@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rte_eal_init(), once in a process, by whoever comes first. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+#include "defaults.h"
+#include "eal.h"
+#include "eal_log.h"
+#include "log.h"
+#include "words.h"
+
+/*
+ * EAL has no call that tells. Its lcores are counted at the beginning of rte_eal_init(), even of
+ * one that fails; the frequency of the TSC is found behind the memory, near the end: both are zero
+ * in a process where nobody has got that far. (Asking by rte_eal_init() itself, for EALREADY, would
+ * start it where nobody did.)
+ */
+bool eal_is_running(void)
+{
+	return rte_lcore_count() > 0 && rte_get_tsc_hz() > 0;
+}
+
+/* An lcore of its own for a worker. */
+static int check_lcore(int lcore)
+{
+	if (lcore == EAL_NO_LCORE)
+		return 0;
+	if (lcore >= RTE_MAX_LCORE || !rte_lcore_is_enabled((unsigned int)lcore)) {
+		log_error(
+			"lcore %d is not one of EAL's: name it there (-l), or take another", lcore);
+		return -EINVAL;
+	}
+	if ((unsigned int)lcore == rte_get_main_lcore()) {
+		log_error("lcore %d is EAL's main lcore, which is the application's thread: take "
+			  "another",
+			lcore);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int adopt(int argc, int lcore)
+{
+	if (argc > 1) {
+		log_error("EAL is running already, and takes no more arguments: leave out what is "
+			  "before --");
+		return -EINVAL;
+	}
+	if (rte_eal_process_type() != RTE_PROC_PRIMARY) {
+		log_error("this process is a DPDK secondary, which cannot set ports up");
+		return -ENOTSUP;
+	}
+	log_info("EAL is running already: adopted");
+	return check_lcore(lcore);
+}
+
+static void log_command_line(const struct words *eal)
+{
+	for (int i = 1; i < eal->count; i++)
+		log_debug("EAL argument: %s", eal->word[i]);
+}
+
+/* EAL ties the thread that starts it to a CPU; the application did not ask for that. */
+static int init(const struct words *eal)
+{
+	char **permuted = calloc((size_t)eal->count + 1, sizeof(*permuted));
+	cpu_set_t cpus;
+	bool restore = pthread_getaffinity_np(pthread_self(), sizeof(cpus), &cpus) == 0;
+	int err;
+
+	if (!permuted)
+		return -ENOMEM;
+	/* getopt reorders the array, and words_fini() must still see every word once. */
+	for (int i = 0; i < eal->count; i++)
+		permuted[i] = eal->word[i];
+	err = rte_eal_init(eal->count, permuted) < 0 ? -rte_errno : 0;
+	if (err)
+		log_error("EAL does not start: %s (UROCE_LOG=debug shows its arguments and words)",
+			rte_strerror(-err));
+	if (restore)
+		pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
+	free(permuted);
+	return err;
+}
+
+static int start(int argc, char *const argv[], int lcore)
+{
+	struct defaults_facts facts;
+	struct words eal;
+	int err = 0;
+
+	words_init(&eal);
+	for (int i = 0; !err && i < argc; i++)
+		err = words_add(&eal, argv[i]);
+	defaults_facts(&facts);
+	if (!err)
+		err = defaults_add(&eal, &facts, lcore);
+	if (!err)
+		err = eal_log_bridge();
+	if (!err) {
+		log_command_line(&eal);
+		err = init(&eal);
+	}
+	words_fini(&eal);
+	return err ? err : check_lcore(lcore);
+}
+
+int eal_start(int argc, char *const argv[], int lcore)
+{
+	if (eal_is_running())
+		return adopt(argc, lcore);
+	return start(argc, argv, lcore);
+}
+
+int eal_register_thread(void)
+{
+	if (rte_lcore_id() != LCORE_ID_ANY)
+		return 0;
+	return rte_thread_register() ? -rte_errno : 0;
+}

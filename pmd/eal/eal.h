@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* DPDK's environment abstraction layer: started here, or adopted from whoever started it. */
+#ifndef UROCE_EAL_EAL_H
+#define UROCE_EAL_EAL_H
+
+#include <stdbool.h>
+
+#define EAL_NO_LCORE (-1)
+
+/* Has anybody in this process started EAL? After rte_eal_cleanup() it still says yes. */
+bool eal_is_running(void);
+
+/*
+ * Starts EAL with the arguments of its part of the command line (argv[0] is the program's name), or
+ * adopts it if it is running, and then there must be none. `lcore` is the worker's, which must be
+ * an enabled lcore other than the main one, or EAL_NO_LCORE; if EAL is started here and no argument
+ * names lcores, it is made. What a person did not say is filled in: see defaults.h. The calling
+ * thread becomes EAL's main lcore, but its CPU affinity is left as it was.
+ *
+ * 0; one log line and -EINVAL (arguments, lcore), -ENOTSUP (a secondary process), -ENOMEM, or what
+ * EAL gave. Any thread, one at a time.
+ */
+int eal_start(int argc, char *const argv[], int lcore);
+
+/*
+ * Threads that drive an engine call this once: those that EAL did not make get an lcore id, and
+ * with it a cache in front of the mbuf pools. 0, or -ENOMEM if there are too many.
+ */
+int eal_register_thread(void);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Text to values. strtoul(3) takes signs, blanks and octal, so digits are looked at first. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "values.h"
+
+#define DIGITS_MAX 10u /* of a u32 */
+
+int value_number(const char *text, uint32_t low, uint32_t high, uint32_t *number)
+{
+	size_t length = strspn(text, "0123456789");
+	unsigned long long value;
+
+	if (length == 0 || length > DIGITS_MAX || text[length])
+		return -EINVAL;
+	value = strtoull(text, NULL, 10);
+	if (value < low || value > high)
+		return -EINVAL;
+	*number = (uint32_t)value;
+	return 0;
+}
+
+static bool is_pair(const char *text)
+{
+	return isxdigit((unsigned char)text[0]) && isxdigit((unsigned char)text[1]);
+}
+
+int value_mac(const char *text, uint8_t mac[6])
+{
+	if (strlen(text) != 17)
+		return -EINVAL;
+	for (unsigned int i = 0; i < 6; i++, text += 3) {
+		if (!is_pair(text) || (i < 5 && text[2] != ':'))
+			return -EINVAL;
+		mac[i] = (uint8_t)strtoul(text, NULL, 16);
+	}
+	return mac_is_unicast(mac) ? 0 : -EINVAL;
+}
+
+/* Takes "@VLAN" off the end of a copy, if it is there. */
+static int cut_vlan(char *text, bool *has_vlan, uint16_t *vlan_id)
+{
+	char *at = strchr(text, '@');
+	uint32_t vlan;
+
+	*has_vlan = at != NULL;
+	*vlan_id = 0;
+	if (!at)
+		return 0;
+	*at = 0;
+	if (value_number(at + 1, 1, VLAN_ID_MAX, &vlan))
+		return -EINVAL;
+	*vlan_id = (uint16_t)vlan;
+	return 0;
+}
+
+#define TEXT_MAX 64u /* an IPv6 address, a prefix length and a VLAN are shorter */
+
+static int copy(char text[TEXT_MAX], const char *from)
+{
+	if (strlen(from) >= TEXT_MAX)
+		return -EINVAL;
+	strcpy(text, from);
+	return 0;
+}
+
+/* "A/P", in a text that may be written to. */
+static int take_prefix(char *text, uint8_t address[16], uint8_t *length)
+{
+	char *slash = strchr(text, '/');
+	uint32_t number;
+
+	if (!slash)
+		return -EINVAL;
+	*slash = 0;
+	if (address_parse(address, text) ||
+		value_number(slash + 1, 0, address_bits_max(address), &number))
+		return -EINVAL;
+	*length = (uint8_t)number;
+	return 0;
+}
+
+int value_address(const char *text, struct port_gid *gid)
+{
+	char own[TEXT_MAX];
+
+	memset(gid, 0, sizeof(*gid));
+	if (copy(own, text) || cut_vlan(own, &gid->has_vlan, &gid->vlan_id))
+		return -EINVAL;
+	return take_prefix(own, gid->gid, &gid->prefix_length);
+}
+
+int value_gateway(const char *text, struct net_route *route)
+{
+	char own[TEXT_MAX];
+
+	if (copy(own, text) || cut_vlan(own, &route->has_vlan, &route->vlan_id))
+		return -EINVAL;
+	return address_parse(route->gateway, own);
+}
+
+int value_prefix(const char *text, struct net_route *route)
+{
+	char own[TEXT_MAX];
+
+	if (copy(own, text))
+		return -EINVAL;
+	return take_prefix(own, route->prefix, &route->prefix_length);
+}

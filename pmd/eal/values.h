@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The values of arguments. Each parser takes the whole text and returns 0 or -EINVAL. */
+#ifndef UROCE_EAL_VALUES_H
+#define UROCE_EAL_VALUES_H
+
+#include <stdint.h>
+
+#include "net.h"
+
+/* A decimal number in [low, high]. */
+int value_number(const char *text, uint32_t low, uint32_t high, uint32_t *number);
+/* Six pairs of hex digits between colons; not a group's. */
+int value_mac(const char *text, uint8_t mac[6]);
+/* A/P or A/P@VLAN. */
+int value_address(const char *text, struct port_gid *gid);
+/* A gateway's A or A@VLAN, into the route's gateway and VLAN. */
+int value_gateway(const char *text, struct net_route *route);
+/* A/P, into the route's prefix. */
+int value_prefix(const char *text, struct net_route *route);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Any DPDK Ethernet device as a port of the engine, with the network rules of pmd/net and addresses
+ * that are the port's own. EAL must be running.
+ */
+#ifndef UROCE_ETHDEV_ETHDEV_H
+#define UROCE_ETHDEV_ETHDEV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net.h"
+#include "port.h"
+
+#define ETHDEV_NAME_MAX 64u /* RTE_ETH_NAME_MAX_LEN */
+
+struct ethdev_config {
+	char device[ETHDEV_NAME_MAX]; /* the ethdev port's name, or its number */
+	uint16_t queues;	      /* 0: one */
+	uint32_t mtu;		      /* bytes of layer 3; 0: what the device carries */
+	uint32_t mbufs;		      /* 0: by the number of descriptors */
+	bool has_mac;		      /* else the device's own */
+	uint8_t mac[6];
+	struct net_config network;
+};
+
+/*
+ * Sets the device up and starts it. 0; one log line and -ENODEV (no such device), -EBUSY (somebody
+ * else uses it), -EADDRINUSE (the kernel has one of the addresses on that link), -EINVAL
+ * (addresses, routes, MTU, queues), -ENOMEM, or what the driver gave.
+ */
+int ethdev_port_open(const struct ethdev_config *config, struct port **port);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inside of a port.
+ *
+ * Who may do what. A queue belongs to one core: rx, tx, alloc, release and other() of that queue
+ * run there. The network rules (struct net) are shared by other() of all queues and by route,
+ * neighbour and service, and stand under a spinlock, which no RoCE packet ever takes. What control
+ * calls have to say cannot be sent by the thread that makes them, since no queue is its own: it
+ * goes into the outbox, a ring that rx of queue 0 empties.
+ */
+#ifndef UROCE_ETHDEV_ETHDEV_PORT_H
+#define UROCE_ETHDEV_ETHDEV_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h> /* container_of() */
+#include <rte_mbuf.h>
+#include <rte_ring.h>
+#include <rte_spinlock.h>
+
+#include "device.h"
+#include "ethdev.h"
+#include "net.h"
+#include "port.h"
+
+#define OUTBOX_SIZE 256u /* a power of two; what is beyond is repeated by its timer */
+#define ANSWERS_MAX PORT_BURST
+#define LINK_INTERVAL 200000000ull /* ns between two looks at the link */
+
+/* Each is written by the queue's core and read by others: relaxed, they order nothing. */
+struct queue_counters {
+	uint64_t rx_packets, rx_bytes, rx_dropped, rx_linearised;
+	uint64_t tx_packets, tx_bytes, tx_rejected;
+	uint64_t no_buffer;
+};
+
+/* Answers of one burst on their way into mbufs. */
+struct answers {
+	struct net_sink sink;
+	struct ethdev_port *port;
+	uint16_t queue;
+	unsigned int count;
+	struct rte_mbuf *mbufs[ANSWERS_MAX];
+};
+
+struct queue {
+	struct queue_counters counters;
+} __rte_cache_aligned;
+
+/* What control calls and other() share. */
+struct control {
+	rte_spinlock_t lock;
+	struct net net;
+	struct net_sink outbox_sink;
+	struct rte_mbuf *pending; /* begun by outbox_sink, not yet in the outbox */
+	struct ethdev_port *port;
+	uint64_t published; /* net's changes that the epoch has told of */
+	uint64_t link_due;
+	uint64_t now; /* the latest time that anybody handed in */
+	uint64_t outbox_dropped, outbox_no_buffer;
+};
+
+struct ethdev_port {
+	struct port port;
+	uint16_t id;
+	uint16_t queue_count;
+	struct rte_mempool *pool;
+	struct rte_ring *outbox;
+	struct queue *queues;
+
+	/* Not on the data path. */
+	struct control *control;
+	struct device device;
+	uint64_t owner;
+	uint8_t mac[6];
+	uint32_t speed_mbps; /* relaxed atomic, as `up` is: each is one word that orders nothing */
+	bool up;
+	bool started;
+	int filter; /* the kernel's: see kernel_filter_open(); or -1 */
+};
+
+static inline struct ethdev_port *to_ethdev(struct port *port)
+{
+	return container_of(port, struct ethdev_port, port);
+}
+
+static inline const struct ethdev_port *to_const_ethdev(const struct port *port)
+{
+	_Static_assert(offsetof(struct ethdev_port, port) == 0, "the port comes first");
+	return (const struct ethdev_port *)port;
+}
+
+static inline void tally(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+/* pool.c */
+
+/* A pool for `count` mbufs with `room` bytes of frame each, or NULL with a line. */
+struct rte_mempool *pool_open(uint16_t id, unsigned int count, uint32_t room, int socket);
+/* Frees it if all mbufs are back. Those that a peer still holds keep it for the next pool_open().
+ */
+void pool_close(struct rte_mempool *pool);
+
+/* setup.c */
+
+/* Configures and starts the device. 0 or -errno with a line. */
+int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config);
+void ethdev_stop(struct ethdev_port *ethdev);
+/* Is the link up, and how fast is it? */
+bool ethdev_link(struct ethdev_port *ethdev, uint32_t *speed_mbps);
+
+/* burst.c */
+
+unsigned int ethdev_rx(
+	struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+unsigned int ethdev_alloc(
+	struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+unsigned int ethdev_tx(
+	struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+void ethdev_release(struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+/* Sends all or frees the rest. */
+void ethdev_send_mbufs(
+	struct ethdev_port *ethdev, uint16_t queue, struct rte_mbuf **mbufs, unsigned int count);
+
+/* control.c */
+
+int control_open(struct ethdev_port *ethdev, const struct ethdev_config *config);
+void control_close(struct ethdev_port *ethdev);
+void ethdev_other(struct port *port, uint16_t queue, const struct packet *packets,
+	unsigned int count, uint64_t now);
+int ethdev_route(struct port *port, const uint8_t source[16], const uint8_t destination[16],
+	uint32_t *neighbour);
+int ethdev_neighbour(struct port *port, uint32_t neighbour, uint64_t now, uint8_t mac[6]);
+uint64_t ethdev_service(struct port *port, uint64_t now);
+void ethdev_info(const struct port *port, struct port_info *info);
+void ethdev_counters(const struct port *port, struct port_counters *counters);
+
+#endif

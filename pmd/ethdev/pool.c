@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The mbuf pool of a port. net_ring and its like hand our mbufs to another port of the process, so
+ * a pool may outlive the port that made it: it is found again by its name.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_errno.h>
+#include <rte_mempool.h>
+
+#include "ethdev_port.h"
+#include "log.h"
+
+#define POOL_CACHE 256u
+#define POOL_NAMES 16u /* pools of one port that may be waiting for their mbufs */
+
+static bool fits(const struct rte_mempool *pool, unsigned int count, uint32_t room)
+{
+	return pool->size == count &&
+		rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool) ==
+		room + RTE_PKTMBUF_HEADROOM;
+}
+
+/* rte_mempool asks for a cache below size / 1.5. */
+static unsigned int cache_size(unsigned int count)
+{
+	return count / 4 < POOL_CACHE ? count / 4 : POOL_CACHE;
+}
+
+static struct rte_mempool *create(const char *name, unsigned int count, uint32_t room, int socket)
+{
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(
+		name, count, cache_size(count), 0, (uint16_t)(room + RTE_PKTMBUF_HEADROOM), socket);
+
+	if (!pool)
+		log_error("no memory for %u buffers of %u bytes (%s): give EAL more (-m MB, or "
+			  "hugepages), or ask for fewer with --mbufs",
+			count, room, rte_strerror(rte_errno));
+	return pool;
+}
+
+struct rte_mempool *pool_open(uint16_t id, unsigned int count, uint32_t room, int socket)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	for (unsigned int i = 0; i < POOL_NAMES; i++) {
+		struct rte_mempool *pool;
+
+		snprintf(name, sizeof(name), "uroce_mbuf_%u_%u", id, i);
+		pool = rte_mempool_lookup(name);
+		if (!pool)
+			return create(name, count, room, socket);
+		if (fits(pool, count, room))
+			return pool;
+		if (rte_mempool_full(pool)) {
+			rte_mempool_free(pool);
+			return create(name, count, room, socket);
+		}
+	}
+	log_error("%u pools of port %u wait for buffers that other ports hold", POOL_NAMES, id);
+	return NULL;
+}
+
+void pool_close(struct rte_mempool *pool)
+{
+	if (!pool)
+		return;
+	if (rte_mempool_full(pool))
+		rte_mempool_free(pool);
+	else
+		log_info("%u buffers of %s are held by other ports: the pool stays",
+			rte_mempool_in_use_count(pool), pool->name);
+}
