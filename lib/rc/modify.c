@@ -230,9 +230,8 @@ static void to_sqd(struct rc_core *core, struct rc_qp *qp, const struct ibv_qp_a
 	bool entered = qp->shown != IBV_QPS_SQD;
 
 	qp->shown = IBV_QPS_SQD;
-	if (qp->state == IBV_QPS_RTR)
-		return; /* CM-gated: the gate stays as it is */
-	qp->state = IBV_QPS_SQD;
+	if (qp->state != IBV_QPS_RTR) /* else CM-gated: the gate stays as it is (EP-10) */
+		qp->state = IBV_QPS_SQD;
 	if (!entered)
 		return;
 	qp->drain_notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify;

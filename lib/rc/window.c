@@ -70,7 +70,7 @@ static void tell_drained(struct rc_core *core, struct rc_qp *qp)
 {
 	const struct requester *requester = &qp->requester;
 
-	if (!qp->drain_notify || qp->state != IBV_QPS_SQD)
+	if (!qp->drain_notify || qp->shown != IBV_QPS_SQD) /* behind a closed gate, too */
 		return;
 	if (requester->head != requester->tail && window_slot(qp, requester->head)->started)
 		return;

@@ -307,6 +307,25 @@ static void ep_10_sqd_and_back_leave_the_gate_as_it_is(void)
 	rig_close(&rig);
 }
 
+/* A send queue that holds is drained: who asked to be told is told at once, and once. */
+static void ep_10_sqd_tells_that_it_has_drained(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, 1, NULL);
+	to_early_rts(&rig);
+	hold_post(&rig, 1);
+	CU_ASSERT_EQUAL(modify_state(&rig, IBV_QPS_SQD, IBV_QP_EN_SQD_ASYNC_NOTIFY), 0);
+	CU_ASSERT_EQUAL_FATAL(rig_count(&rig, RIG_EVENT), 1);
+	CU_ASSERT_EQUAL(rig_record(&rig, RIG_EVENT, 0)->value, IBV_EVENT_SQ_DRAINED);
+	CU_ASSERT(rc_hold_rtu(&rig.core, rig.qp));
+	CU_ASSERT_EQUAL(modify_state(&rig, IBV_QPS_RTS, 0), 0);
+	rig_run(&rig);
+	hold_ack(&rig, 0x100);
+	CU_ASSERT_EQUAL(rig_count(&rig, RIG_EVENT), 1);
+	rig_close(&rig);
+}
+
 static void ep_10_reset_gives_the_qp_back_to_its_owner(void)
 {
 	struct rig rig;
@@ -479,6 +498,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_10_an_opened_gate_is_not_closed_again),
 	UNIT_CASE(ep_10_a_promoted_qp_is_its_owners),
 	UNIT_CASE(ep_10_sqd_and_back_leave_the_gate_as_it_is),
+	UNIT_CASE(ep_10_sqd_tells_that_it_has_drained),
 	UNIT_CASE(ep_10_reset_gives_the_qp_back_to_its_owner),
 	UNIT_CASE(ep_11_grace_opens_qps_of_the_cm_alone),
 	UNIT_CASE(ep_11_the_first_ack_after_grace_tells_the_cm),
