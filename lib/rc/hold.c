@@ -243,7 +243,10 @@ int rc_hold_set_policy(struct rc_core *core, struct rc_qp *qp, bool strict)
 int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
 {
 	(void)core;
-	if (!closed(qp) || qp->gate.strict || hold_check_arm(qp, arm) != 0)
+	/* Shown as RTS (EP-10), its owner has set the attributes by modify. */
+	if (!closed(qp) || qp->shown != IBV_QPS_RTR || qp->gate.strict)
+		return -EINVAL;
+	if (hold_check_arm(qp, arm) != 0)
 		return -EINVAL;
 	hold_set_arm(qp, arm);
 	return 0;

@@ -326,6 +326,30 @@ static void ep_10_sqd_tells_that_it_has_drained(void)
 	rig_close(&rig);
 }
 
+/* Its owner sees RTS: what is of RTR alone is refused, what is of RTS goes by the table. */
+static void ep_10_the_owner_is_served_as_in_rts(void)
+{
+	struct rc_arm arm;
+	struct rig rig;
+
+	rig_open(&rig, 1, NULL);
+	to_early_rts(&rig);
+	arm = hold_arm(&rig);
+	arm.sq_psn = 0x555;
+	CU_ASSERT_EQUAL(rc_hold_arm(&rig.core, rig.qp, &arm), -EINVAL);
+	CU_ASSERT_EQUAL(hold_modify_rts(&rig), -EINVAL);
+	CU_ASSERT_EQUAL(modify_state(&rig, IBV_QPS_RTS, IBV_QP_MIN_RNR_TIMER), 0);
+	CU_ASSERT_EQUAL(modify_state(&rig, IBV_QPS_SQD, 0), 0);
+	CU_ASSERT_EQUAL(modify_state(&rig, IBV_QPS_SQD, IBV_QP_TIMEOUT), 0);
+	CU_ASSERT_EQUAL(modify_state(&rig, IBV_QPS_RTS, 0), 0);
+	hold_post(&rig, 1);
+	CU_ASSERT(hold_closed(&rig));
+	CU_ASSERT(rc_hold_rtu(&rig.core, rig.qp));
+	rig_run(&rig);
+	hold_assert_psns(&rig, 0x100, 1);
+	rig_close(&rig);
+}
+
 static void ep_10_reset_gives_the_qp_back_to_its_owner(void)
 {
 	struct rig rig;
@@ -499,6 +523,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_10_a_promoted_qp_is_its_owners),
 	UNIT_CASE(ep_10_sqd_and_back_leave_the_gate_as_it_is),
 	UNIT_CASE(ep_10_sqd_tells_that_it_has_drained),
+	UNIT_CASE(ep_10_the_owner_is_served_as_in_rts),
 	UNIT_CASE(ep_10_reset_gives_the_qp_back_to_its_owner),
 	UNIT_CASE(ep_11_grace_opens_qps_of_the_cm_alone),
 	UNIT_CASE(ep_11_the_first_ack_after_grace_tells_the_cm),
