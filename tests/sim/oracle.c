@@ -47,6 +47,7 @@ struct oracle_flow {
 	uint64_t word_value; /* atomics: what the word holds after all that are done */
 	bool closed;
 	bool may_break;
+	bool bad_wire;
 	bool failed;
 	struct oracle_flow *next;
 };
@@ -235,7 +236,7 @@ static void ended_badly(struct oracle_flow *flow, struct record *record, enum ib
 
 	flow->oracle->judged++;
 	record->status = status;
-	if (request->must_fail && !flow->failed && status != IBV_WC_REM_ACCESS_ERR && !flow->may_break)
+	if (request->must_fail && !flow->failed && status != IBV_WC_REM_ACCESS_ERR && !flow->bad_wire)
 		complain(flow->oracle, "flow %u: a wrong R_Key ended with %s", flow->number, ibv_wc_status_str(status));
 	if (!request->must_fail && !flow->failed && !flow->may_break)
 		complain(flow->oracle, "flow %u: request %llu ended with %s", flow->number,
@@ -360,9 +361,10 @@ void oracle_gate(struct oracle_flow *flow, bool closed)
 	flow->closed = closed;
 }
 
-void oracle_may_break(struct oracle_flow *flow)
+void oracle_may_break(struct oracle_flow *flow, bool bad_wire)
 {
 	flow->may_break = true;
+	flow->bad_wire |= bad_wire;
 }
 
 bool oracle_settled(const struct oracle_flow *flow)

@@ -58,8 +58,8 @@ void oracle_send_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
 void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
 /* The gate of the flow's sending QP. */
 void oracle_gate(struct oracle_flow *flow, bool closed);
-/* From now on the flow may fail with a status that belongs to a broken connection. */
-void oracle_may_break(struct oracle_flow *flow);
+/* From now on the connection may break; a wire so bad that it may do so by itself is told, too. */
+void oracle_may_break(struct oracle_flow *flow, bool bad_wire);
 /* Has everything that was posted come to its end? */
 bool oracle_settled(const struct oracle_flow *flow);
 /* A post by the flow would add to this many requests that have not completed. */

@@ -64,11 +64,16 @@ static enum ibv_wr_opcode choose_opcode(struct world *world)
 	return opcodes[world_between(world, 0, sizeof(opcodes) / sizeof(opcodes[0]) - 1)];
 }
 
+static bool is_atomic(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
+
 static uint32_t choose_length(struct world *world, const struct half *half, enum ibv_wr_opcode opcode)
 {
 	uint32_t most = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ? RECV_ROOM : half->max_message;
 
-	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+	if (is_atomic(opcode))
 		return 8;
 	return world_chance(world, 40) ? world_between(world, 0, 64) : world_between(world, 0, most);
 }
@@ -115,7 +120,7 @@ static bool choose_places(struct world *world, struct half *half, struct choice 
 		oracle_wrote(world->oracle, remote, request->length);
 		return true;
 	}
-	if (request->length == 8 && remote == half->word) {
+	if (is_atomic(request->opcode)) {
 		request->target = choice->local;
 		request->word = half->word;
 	} else {
@@ -210,7 +215,8 @@ static bool post(struct world *world, struct half *half)
 		half->left = 1;
 	} else if (half->breaks && half->left == 1 && choice.request.length) {
 		make_wrong(half, &choice);
-		oracle_may_break(half->peer->flow);
+		oracle_may_break(half->flow, false);
+		oracle_may_break(half->peer->flow, false);
 	}
 	/* told first: in a world with loopback the post may complete at once */
 	oracle_posted(half->flow, &choice.request);
