@@ -50,6 +50,8 @@ static bool take_recv(struct rc_core *core, struct rc_qp *qp, struct rc_recv *re
 	if (rig->recvs_taken == rig->recvs_posted)
 		return false;
 	*recv = rig->recvs[rig->recvs_taken++];
+	*invalid = rig->invalid_recv;
+	rig->invalid_recv = false;
 	return true;
 }
 

@@ -50,6 +50,7 @@ struct rig {
 	uint32_t sends_posted, sends_taken;
 	struct rc_recv *recvs;
 	uint32_t recvs_posted, recvs_taken;
+	bool invalid_recv; /* the next one is delivered as invalid */
 
 	struct packet free[64];
 	struct packet out[64];
