@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
-#include <unistd.h>
 
 #define PATIENCE_NS 20000000000ull
 #define PATIENCE_SPINS 128u
@@ -21,19 +20,6 @@ static inline uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
-
-/* A short time, to shift two threads against each other. */
-static inline void pause_for(uint32_t turns)
-{
-	for (; turns > 0; turns--)
-		__asm__ volatile("" ::: "memory");
-}
-
-/* There, threads take turns and don't race. */
-static inline bool one_core(void)
-{
-	return sysconf(_SC_NPROCESSORS_ONLN) < 2;
 }
 
 struct patience {

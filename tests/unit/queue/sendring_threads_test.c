@@ -11,6 +11,7 @@
 #include <semaphore.h>
 
 #include "patience.h"
+#include "race.h"
 #include "random.h"
 #include "sendring.h"
 #include "views.h"
@@ -21,7 +22,6 @@
 #define POSTERS 4u
 #define POSTS 200000u /* a poster */
 #define CHAIN_MAX 5u
-#define RACE_NS 4000000000ull
 
 struct fixture {
 	struct views views;
@@ -179,6 +179,8 @@ static void many_posters(bool hostile)
 		pthread_join(posters[i].thread, NULL);
 		CU_ASSERT_FALSE(posters[i].starved);
 	}
+	while (core_round(&fixture, &seen)) /* announced after the core had found the requests */
+		continue;
 	CU_ASSERT_EQUAL(seen.total, POSTERS * POSTS);
 	CU_ASSERT_EQUAL(seen.wrong, 0);
 	CU_ASSERT_TRUE(sendring_empty(fixture.set));
@@ -203,28 +205,40 @@ static void many_posters_attached(void)
 
 #define PARK_ROUNDS 3000000u
 
-/*
- * Two requests a round. The second comes while the core takes the announcement of the first: either
- * its poster finds the flag clear and announces, or the core finds the request.
- */
-struct race {
+struct pair {
 	struct fixture fixture;
 	struct sendring_front sendring;
 	uint32_t done; /* atomic: requests that the core has seen */
+	uint32_t step; /* atomic */
 	uint32_t stop; /* atomic */
+	bool found;
 	sem_t wake;
 	bool overslept;
 };
 
-static bool post_one(struct race *race)
+static void start_pair(struct pair *pair)
 {
-	struct wq_front *front = &race->fixture.front[0];
+	*pair = (struct pair){.done = 0};
+	start(&pair->fixture, false, 2);
+	attach(&pair->fixture, &pair->sendring);
+	sem_init(&pair->wake, 0, 0);
+}
+
+static void stop_pair(struct pair *pair)
+{
+	sem_destroy(&pair->wake);
+	stop(&pair->fixture);
+}
+
+static bool post_one(struct pair *pair)
+{
+	struct wq_front *front = &pair->fixture.front[0];
 	uint32_t position;
 
 	if (wq_reserve(front, 1, &position) != 1)
 		return false;
 	wq_publish(front, position);
-	return sendring_announce(&race->sendring, front->ring, 0);
+	return sendring_announce(&pair->sendring, front->ring, 0);
 }
 
 static uint32_t loaded(uint32_t *word)
@@ -232,75 +246,67 @@ static uint32_t loaded(uint32_t *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* Around what the last rounds said is the time of the race, wider and narrower in turns. */
-static uint32_t shift(uint32_t delay, uint32_t round)
+static void stored(uint32_t *word, uint32_t value)
 {
-	uint32_t spread = 16u << (round / 1024 % 7);
-	uint32_t back = delay < spread / 2 ? delay : spread / 2;
-
-	return delay - back + round % spread;
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
 static void *park_core(void *argument)
 {
-	struct race *race = argument;
+	struct pair *pair = argument;
 	struct seen seen = {.total = 0};
 
-	while (!loaded(&race->stop))
-		if (core_round(&race->fixture, &seen))
-			__atomic_store_n(&race->done, seen.total, __ATOMIC_RELEASE);
+	while (!loaded(&pair->stop))
+		if (core_round(&pair->fixture, &seen))
+			stored(&pair->done, seen.total);
 	return NULL;
 }
 
+/*
+ * Two requests a round. The second comes while the core takes the announcement of the first: either
+ * its poster finds the flag clear and announces, or the core finds the request.
+ */
 static void announce_and_park(void)
 {
-	struct race race = {.done = 0};
-	uint64_t end = now_ns() + RACE_NS;
-	uint32_t rounds = 0, found_clear = 0, delay = 0;
+	struct pair pair;
+	uint32_t round = 0;
 	bool lost = false;
-	pthread_t core;
+	struct race race;
 
-	start(&race.fixture, false, 2);
-	attach(&race.fixture, &race.sendring);
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&core, NULL, park_core, &race), 0);
-	while (rounds < PARK_ROUNDS && !lost && (rounds % 1024 || now_ns() < end)) {
-		post_one(&race);
-		pause_for(shift(delay, rounds));
-		if (post_one(&race)) {
-			found_clear++;
-			delay -= delay / 16; /* keep near the race */
-		} else {
-			delay += 4;
-		}
-		rounds++;
-		lost = !WAIT_FOR(loaded(&race.done) == 2 * rounds);
+	start_pair(&pair);
+	race_start(&race, park_core, &pair);
+	while (!lost && race_goes_on(&race, round, PARK_ROUNDS)) {
+		post_one(&pair);
+		race_wait(&race, round++);
+		race_was(&race, !post_one(&pair));
+		lost = !WAIT_FOR(loaded(&pair.done) == 2 * round);
 	}
-	__atomic_store_n(&race.stop, 1, __ATOMIC_RELEASE);
-	pthread_join(core, NULL);
+	stored(&pair.stop, 1);
+	race_end(&race);
 	CU_ASSERT_FALSE(lost);
-	CU_ASSERT_TRUE(rounds > 1000);
-	CU_ASSERT_TRUE(one_core() || (found_clear > 0 && found_clear < rounds));
-	stop(&race.fixture);
+	stop_pair(&pair);
 }
 
 /* ---- sleep and wake ---- */
 
-#define SLEEP_ROUNDS 2000000u
+#define SLEEP_ROUNDS 100000u
+#define LOOK_ROUNDS 1000000u
+#define CORE 5u
 
 /* True: woken, or there was no need to sleep. */
-static bool sleep_core(struct race *race)
+static bool sleep_core(struct pair *pair)
 {
-	struct uroce_abi_header *header = region_header(race->fixture.views.engine);
+	struct uroce_abi_header *header = region_header(pair->fixture.views.engine);
 	struct timespec limit;
 
-	sendring_sleep(header, 5);
-	if (!sendring_empty(race->fixture.set) || loaded(&race->stop)) {
-		sendring_awake(header, 5);
+	sendring_sleep(header, CORE);
+	if (!sendring_empty(pair->fixture.set) || loaded(&pair->stop)) {
+		sendring_awake(header, CORE);
 		return true;
 	}
 	clock_gettime(CLOCK_REALTIME, &limit);
 	limit.tv_sec += 20;
-	while (sem_timedwait(&race->wake, &limit))
+	while (sem_timedwait(&pair->wake, &limit))
 		if (errno != EINTR)
 			return false;
 	return true;
@@ -308,14 +314,14 @@ static bool sleep_core(struct race *race)
 
 static void *sleepy_core(void *argument)
 {
-	struct race *race = argument;
+	struct pair *pair = argument;
 	struct seen seen = {.total = 0};
 
-	while (!loaded(&race->stop) && !race->overslept) {
-		if (core_round(&race->fixture, &seen))
-			__atomic_store_n(&race->done, seen.total, __ATOMIC_RELEASE);
+	while (!loaded(&pair->stop) && !pair->overslept) {
+		if (core_round(&pair->fixture, &seen))
+			stored(&pair->done, seen.total);
 		else
-			race->overslept = !sleep_core(race);
+			pair->overslept = !sleep_core(pair);
 	}
 	return NULL;
 }
@@ -323,39 +329,79 @@ static void *sleepy_core(void *argument)
 /* A wake-up that comes when the core has changed its mind is one too many, which does no harm. */
 static void sleep_and_wake(void)
 {
-	struct race race = {.done = 0};
-	struct uroce_abi_header *header;
-	uint64_t end = now_ns() + RACE_NS;
-	uint32_t rounds = 0, woken = 0, delay = 0;
+	struct pair pair;
+	uint32_t round = 0;
 	bool lost = false;
-	pthread_t core;
+	struct race race;
 
-	start(&race.fixture, false, 2);
-	attach(&race.fixture, &race.sendring);
-	sem_init(&race.wake, 0, 0);
-	header = region_header(&race.fixture.views.front);
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&core, NULL, sleepy_core, &race), 0);
-	while (rounds < SLEEP_ROUNDS && !lost && (rounds % 1024 || now_ns() < end)) {
-		pause_for(shift(delay, rounds));
-		if (post_one(&race) && sendring_wakes(header, 5)) {
-			sem_post(&race.wake);
-			woken++;
-			delay -= delay / 16;
-		} else {
-			delay += 4;
-		}
-		rounds++;
-		lost = !WAIT_FOR(loaded(&race.done) == rounds);
+	start_pair(&pair);
+	race_start(&race, sleepy_core, &pair);
+	while (!lost && race_goes_on(&race, round, SLEEP_ROUNDS)) {
+		bool woke;
+
+		race_wait(&race, round++);
+		woke = post_one(&pair) &&
+			sendring_wakes(region_header(&pair.fixture.views.front), CORE);
+		if (woke)
+			sem_post(&pair.wake);
+		race_was(&race, !woke);
+		lost = !WAIT_FOR(loaded(&pair.done) == round);
 	}
-	__atomic_store_n(&race.stop, 1, __ATOMIC_RELEASE);
-	sem_post(&race.wake);
-	pthread_join(core, NULL);
+	stored(&pair.stop, 1);
+	sem_post(&pair.wake);
+	race_end(&race);
 	CU_ASSERT_FALSE(lost);
-	CU_ASSERT_FALSE(race.overslept);
-	CU_ASSERT_TRUE(rounds > 1000);
-	CU_ASSERT_TRUE(one_core() || (woken > 0 && woken < rounds));
-	sem_destroy(&race.wake);
-	stop(&race.fixture);
+	CU_ASSERT_FALSE(pair.overslept);
+	stop_pair(&pair);
+}
+
+/* step: 2 * round + 1: go; + 2: the core has looked */
+static void *look_before_sleep(void *argument)
+{
+	struct pair *pair = argument;
+	struct uroce_abi_header *header = region_header(pair->fixture.views.engine);
+
+	for (uint32_t round = 0; WAIT_FOR(loaded(&pair->step) > 2 * round); round++) {
+		if (loaded(&pair->stop))
+			break;
+		sendring_sleep(header, CORE);
+		pair->found = !sendring_empty(pair->fixture.set);
+		stored(&pair->step, 2 * round + 2);
+	}
+	return NULL;
+}
+
+/* The decision alone: the core says that it sleeps and looks; somebody announces and looks. */
+static void either_sees_the_other(void)
+{
+	struct pair pair;
+	struct uroce_abi_ring *queue;
+	uint32_t lost = 0, round = 0, announcement;
+	struct race race;
+
+	start_pair(&pair);
+	queue = pair.fixture.front[0].ring;
+	race_start(&race, look_before_sleep, &pair);
+	for (; race_goes_on(&race, round, LOOK_ROUNDS); round++) {
+		bool woke;
+
+		stored(&pair.step, 2 * round + 1);
+		race_wait(&race, round);
+		sendring_announce(&pair.sendring, queue, 0);
+		woke = sendring_wakes(region_header(&pair.fixture.views.front), CORE);
+		if (!WAIT_FOR(loaded(&pair.step) == 2 * round + 2))
+			break;
+		lost += !woke && !pair.found;
+		race_was(&race, pair.found);
+		lost += sendring_take(pair.fixture.set, &announcement, 1) != 1;
+		sendring_taken(queue);
+		sendring_awake(region_header(pair.fixture.views.engine), CORE);
+	}
+	stored(&pair.stop, 1);
+	stored(&pair.step, UINT32_MAX);
+	race_end(&race);
+	CU_ASSERT_EQUAL(lost, 0);
+	stop_pair(&pair);
 }
 
 static const struct unit_case cases[] = {
@@ -363,6 +409,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(many_posters_attached),
 	UNIT_CASE(announce_and_park),
 	UNIT_CASE(sleep_and_wake),
+	UNIT_CASE(either_sees_the_other),
 };
 
 UNIT_MAIN("queue-sendring_threads", cases)

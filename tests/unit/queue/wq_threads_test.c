@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "patience.h"
+#include "race.h"
 #include "views.h"
 #include "wq.h"
 
@@ -91,6 +92,50 @@ static void out_of_order(void)
 		CU_ASSERT_EQUAL(wqe.wr_id, id);
 	}
 	pthread_join(thread, NULL);
+	stop(&fixture);
+}
+
+/* ---- two posters that hold one request each, in a queue for two ---- */
+
+#define RESERVES 300000u
+
+struct holder {
+	struct fixture *fixture;
+	uint32_t refused;
+};
+
+static void *reserve_one(void *argument)
+{
+	struct holder *holder = argument;
+	struct wq_front *front = &holder->fixture->front;
+
+	for (uint32_t i = 0; i < RESERVES; i++) {
+		uint32_t position = 0;
+
+		if (wq_reserve(front, 1, &position) == 1)
+			wq_release(front, position + 1);
+		else
+			holder->refused++;
+	}
+	return NULL;
+}
+
+/* There is always room, however old the position is that a thread has read. */
+static void never_full_by_mistake(void)
+{
+	struct fixture fixture;
+	struct holder holders[2] = {{.fixture = &fixture}, {.fixture = &fixture}};
+	pthread_t threads[2];
+
+	start(&fixture, 2, false);
+	for (uint32_t i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL_FATAL(
+			pthread_create(&threads[i], NULL, reserve_one, &holders[i]), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		pthread_join(threads[i], NULL);
+		CU_ASSERT_EQUAL(holders[i].refused, 0);
+	}
+	CU_ASSERT_EQUAL(fixture.front.ring->producer.index, 2 * RESERVES);
 	stop(&fixture);
 }
 
@@ -199,6 +244,68 @@ static void srq(void)
 	stop(&fixture);
 }
 
+/* ---- two cores claim at once: the client is told of both ---- */
+
+#define CLAIM_ROUNDS 300000u
+
+struct claimer {
+	struct fixture *fixture;
+	uint32_t failed;
+};
+
+static bool claim_one(struct fixture *fixture)
+{
+	uint8_t record[64];
+
+	return wq_claim(&fixture->engine, record, NULL, 0);
+}
+
+static void *claim_second(void *argument)
+{
+	struct claimer *claimer = argument;
+	uint32_t *step = &claimer->fixture->step;
+
+	for (uint32_t round = 0; round < CLAIM_ROUNDS; round++) {
+		if (!WAIT_FOR(load(step) > 2 * round))
+			break;
+		if (load(step) == UINT32_MAX)
+			break;
+		claimer->failed += !claim_one(claimer->fixture);
+		store(step, 2 * round + 2);
+	}
+	return NULL;
+}
+
+static void told_of_both(void)
+{
+	struct fixture fixture;
+	struct claimer claimer = {.fixture = &fixture};
+	uint32_t round = 0, wrong = 0;
+	struct race race;
+
+	start(&fixture, 2, true);
+	race_start(&race, claim_second, &claimer);
+	for (; race_goes_on(&race, round, CLAIM_ROUNDS); round++) {
+		uint32_t position = 0;
+
+		wrong += wq_reserve(&fixture.front, 2, &position) != 2;
+		wq_publish(&fixture.front, position);
+		wq_publish(&fixture.front, position + 1);
+		store(&fixture.step, 2 * round + 1);
+		race_wait(&race, round);
+		race_was(&race, load(&fixture.step) == 2 * round + 1);
+		wrong += !claim_one(&fixture);
+		if (!WAIT_FOR(load(&fixture.step) == 2 * round + 2))
+			break;
+		wrong += fixture.front.ring->consumer.index != position + 2;
+	}
+	store(&fixture.step, UINT32_MAX);
+	race_end(&race);
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(claimer.failed, 0);
+	stop(&fixture);
+}
+
 /* ---- the notice: either the poster sees it, or the engine sees the request ---- */
 
 #define NOTICE_ROUNDS 300000u
@@ -216,13 +323,11 @@ static void *post_noticed(void *argument)
 	uint32_t *step = &poster->fixture->step;
 
 	for (uint32_t round = 0; round < NOTICE_ROUNDS; round++) {
-		uint32_t position;
+		uint32_t position = 0;
 
-		if (!WAIT_FOR(load(step) == 2 * round + 1) ||
-			wq_reserve(front, 1, &position) != 1) {
-			poster->starved = 1;
+		if (!WAIT_FOR(load(step) > 2 * round) || load(step) == UINT32_MAX)
 			break;
-		}
+		poster->starved += wq_reserve(front, 1, &position) != 1;
 		wq_publish(front, position);
 		poster->announced = wq_announce_recv(front);
 		wq_release(front, position + 1);
@@ -235,39 +340,39 @@ static void notice_race(void)
 {
 	struct fixture fixture;
 	struct notice_poster poster = {.fixture = &fixture};
-	uint32_t lost = 0, by_poster = 0, by_engine = 0, delay = 0;
-	pthread_t thread;
+	uint32_t lost = 0, round = 0;
+	struct race race;
 
 	start(&fixture, 1, false);
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, post_noticed, &poster), 0);
-	for (uint32_t round = 0; round < NOTICE_ROUNDS; round++) {
+	race_start(&race, post_noticed, &poster);
+	for (; race_goes_on(&race, round, NOTICE_ROUNDS); round++) {
 		uint8_t record[64];
 		uint32_t position;
 		bool seen;
 
 		store(&fixture.step, 2 * round + 1);
-		pause_for(delay + round % 64);
+		race_wait(&race, round);
 		wq_set_notice(&fixture.engine, UROCE_ABI_ANNOUNCE_RECV);
 		seen = wq_ready(&fixture.engine);
 		if (!WAIT_FOR(load(&fixture.step) == 2 * round + 2))
 			break;
 		lost += !seen && !poster.announced;
-		by_engine += seen;
-		delay = seen ? delay - delay / 16 : delay + 8; /* keep near the race */
-		by_poster += poster.announced;
+		race_was(&race, !seen);
 		wq_set_notice(&fixture.engine, 0);
 		lost += !wq_take(&fixture.engine, record, NULL, 0, &position);
 	}
-	pthread_join(thread, NULL);
+	store(&fixture.step, UINT32_MAX);
+	race_end(&race);
 	CU_ASSERT_EQUAL(lost, 0);
 	CU_ASSERT_EQUAL(poster.starved, 0);
-	CU_ASSERT_TRUE(one_core() || (by_engine > 0 && by_poster > 0)); /* they did race */
 	stop(&fixture);
 }
 
 static const struct unit_case cases[] = {
 	UNIT_CASE(out_of_order),
+	UNIT_CASE(never_full_by_mistake),
 	UNIT_CASE(srq),
+	UNIT_CASE(told_of_both),
 	UNIT_CASE(notice_race),
 };
 

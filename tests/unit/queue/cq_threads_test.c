@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Completion queues with engine cores that complete while the program polls, sleeps, resizes and
+ * purges: no wake-up lost, no completion lost, order kept. As in sendring_threads_test.c, the
+ * two-thread race meets in each round, since in a free run the next completion would heal it.
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "cq.h"
+#include "patience.h"
+#include "race.h"
+#include "random.h"
+#include "views.h"
+
+#define MIB (1ull << 20)
+#define CORES 2u
+
+struct fixture {
+	struct views views;
+	struct cq_ring engine[CORES];
+	struct cq_front front;
+	uroce_abi_ref refs[CORES];
+	uint32_t rings;
+	uint32_t events;  /* atomic; stands for the channel */
+	uint32_t polled;  /* atomic */
+	uint32_t command; /* atomic: depth asked for, 0: none */
+	int error;	  /* of the command */
+	uint32_t stop;	  /* atomic */
+};
+
+static void start(struct fixture *fixture, uint32_t rings, uint32_t depth)
+{
+	*fixture = (struct fixture){.rings = rings};
+	views_open(&fixture->views, 4 * MIB);
+	for (uint32_t i = 0; i < rings; i++) {
+		CU_ASSERT_EQUAL_FATAL(
+			cq_ring_create(fixture->views.region, depth, &fixture->engine[i]), 0);
+		fixture->refs[i] = fixture->engine[i].ref;
+	}
+	CU_ASSERT_EQUAL_FATAL(
+		cq_front_init(&fixture->front, &fixture->views.front, rings, fixture->refs), 0);
+}
+
+static void stop(struct fixture *fixture)
+{
+	for (uint32_t i = 0; i < fixture->rings; i++)
+		cq_ring_destroy(fixture->views.region, &fixture->engine[i]);
+	views_close(&fixture->views);
+}
+
+static uint32_t loaded(uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void stored(uint32_t *word, uint32_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static bool push(struct cq_ring *ring, uint32_t qp, uint64_t wr_id)
+{
+	struct uroce_abi_cqe *cqe = cq_slot(ring);
+
+	if (!cqe)
+		return false;
+	cqe->wr_id = wr_id;
+	cqe->qp = qp;
+	cqe->timestamp = ~wr_id;
+	cq_push(ring, wr_id % 3 == 0);
+	return true;
+}
+
+static bool raise_event(struct fixture *fixture, uint32_t ring)
+{
+	if (!cq_arm_check(&fixture->engine[ring], fixture->engine[0].ring))
+		return false;
+	__atomic_fetch_add(&fixture->events, 1, __ATOMIC_ACQ_REL);
+	return true;
+}
+
+/* ---- arming against completing ---- */
+
+#define ARM_ROUNDS 3000000u
+
+/* Completes as soon as the last completion was polled. */
+static void *complete_in_turn(void *argument)
+{
+	struct fixture *fixture = argument;
+
+	for (uint32_t i = 0; !loaded(&fixture->stop); i++) {
+		if (!WAIT_FOR(loaded(&fixture->polled) == i || loaded(&fixture->stop)))
+			break;
+		push(&fixture->engine[0], 1, i);
+		raise_event(fixture, 0);
+	}
+	return NULL;
+}
+
+/* The program arms, polls, and sleeps if there was nothing: about when the core completes. */
+static void arm_race(void)
+{
+	struct fixture fixture;
+	uint32_t polled = 0, seen = 0;
+	struct uroce_abi_cqe cqe;
+	bool lost = false;
+	struct race race;
+
+	start(&fixture, 1, 4);
+	race_start(&race, complete_in_turn, &fixture);
+	while (!lost && race_goes_on(&race, polled, ARM_ROUNDS)) {
+		bool early;
+
+		race_wait(&race, polled);
+		cq_arm(&fixture.front, false);
+		early = !cq_poll(&fixture.front, &cqe);
+		race_was(&race, early);
+		if (early) {
+			lost = !WAIT_FOR(loaded(&fixture.events) != seen);
+			seen = loaded(&fixture.events);
+			if (!cq_poll(&fixture.front, &cqe))
+				continue; /* the event of an earlier completion, which was polled */
+		}
+		stored(&fixture.polled, ++polled);
+	}
+	stored(&fixture.stop, 1);
+	race_end(&race);
+	CU_ASSERT_FALSE(lost);
+	stop(&fixture);
+}
+
+/* ---- two cores, one program that sleeps ---- */
+
+#define BUSY_COMPLETIONS 200000u
+
+struct core {
+	struct fixture *fixture;
+	uint32_t ring;
+	pthread_t thread;
+	bool starved;
+};
+
+static void *complete_freely(void *argument)
+{
+	struct core *core = argument;
+	struct cq_ring *ring = &core->fixture->engine[core->ring];
+
+	for (uint64_t i = 0; i < BUSY_COMPLETIONS; i++) {
+		if (!WAIT_FOR(cq_pending(ring) < ring->depth)) {
+			core->starved = true;
+			break;
+		}
+		push(ring, 1 + core->ring, i);
+		raise_event(core->fixture, core->ring);
+	}
+	return NULL;
+}
+
+static void two_cores(void)
+{
+	struct core cores[CORES];
+	struct fixture fixture;
+	uint32_t total = 0, armings = 0, seen = 0, wrong = 0;
+	uint64_t next[CORES] = {0};
+	bool lost = false;
+
+	start(&fixture, CORES, 16);
+	for (uint32_t i = 0; i < CORES; i++) {
+		cores[i] = (struct core){.fixture = &fixture, .ring = i};
+		CU_ASSERT_EQUAL_FATAL(
+			pthread_create(&cores[i].thread, NULL, complete_freely, &cores[i]), 0);
+	}
+	while (total < CORES * BUSY_COMPLETIONS && !lost) {
+		struct uroce_abi_cqe cqe;
+
+		cq_arm(&fixture.front, false);
+		armings++;
+		while (cq_poll(&fixture.front, &cqe)) {
+			wrong += cqe.qp < 1 || cqe.qp > CORES || cqe.timestamp != ~cqe.wr_id ||
+				cqe.wr_id != next[(cqe.qp - 1) % CORES]++;
+			total++;
+		}
+		if (total == CORES * BUSY_COMPLETIONS)
+			break;
+		lost = !WAIT_FOR(loaded(&fixture.events) != seen);
+		seen = loaded(&fixture.events);
+	}
+	for (uint32_t i = 0; i < CORES; i++) {
+		pthread_join(cores[i].thread, NULL);
+		CU_ASSERT_FALSE(cores[i].starved);
+	}
+	CU_ASSERT_FALSE(lost);
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(total, CORES * BUSY_COMPLETIONS);
+	CU_ASSERT_TRUE(fixture.events <= armings);
+	CU_ASSERT_FALSE(cq_overrun(&fixture.front));
+	stop(&fixture);
+}
+
+/* ---- resize under load ---- */
+
+#define LOAD_COMPLETIONS 300000u
+
+/* Completes whenever there is room, and carries out what is asked for in between. */
+static void *complete_and_obey(void *argument)
+{
+	struct fixture *fixture = argument;
+	struct cq_ring *ring = &fixture->engine[0];
+	uint64_t next = 0;
+
+	while (!loaded(&fixture->stop)) {
+		uint32_t depth = loaded(&fixture->command);
+
+		if (depth) {
+			fixture->error = cq_ring_resize(fixture->views.region, ring, depth);
+			stored(&fixture->command, 0);
+		}
+		if (next < LOAD_COMPLETIONS && cq_pending(ring) < ring->depth)
+			next += push(ring, 1 + next % 2, next);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+static uint32_t poll_some(struct fixture *fixture, uint32_t count, uint64_t *next)
+{
+	struct uroce_abi_cqe cqe;
+	uint32_t wrong = 0;
+
+	while (count-- > 0 && cq_poll(&fixture->front, &cqe))
+		wrong += cqe.wr_id != (*next)++ || cqe.timestamp != ~cqe.wr_id;
+	return wrong;
+}
+
+static void resize_under_load(void)
+{
+	struct fixture fixture;
+	struct random random;
+	uint32_t wrong = 0, resized = 0, refused = 0;
+	uint64_t polled = 0, end = now_ns() + PATIENCE_NS;
+	pthread_t core;
+
+	random_seed(&random, 77);
+	start(&fixture, 1, 8);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&core, NULL, complete_and_obey, &fixture), 0);
+	while (polled < LOAD_COMPLETIONS && now_ns() < end) {
+		wrong += poll_some(&fixture, (uint32_t)random_below(&random, 200), &polled);
+		stored(&fixture.command, 1 + (uint32_t)random_below(&random, 100));
+		while (loaded(&fixture.command) && now_ns() < end)
+			wrong += poll_some(&fixture, 1, &polled);
+		CU_ASSERT_TRUE_FATAL(fixture.error == 0 || fixture.error == -EINVAL);
+		resized += fixture.error == 0;
+		refused += fixture.error != 0;
+		wrong += poll_some(&fixture, (uint32_t)random_below(&random, 8), &polled);
+		wrong += cq_front_resize(&fixture.front, fixture.refs) != 0;
+	}
+	stored(&fixture.stop, 1);
+	pthread_join(core, NULL);
+	CU_ASSERT_EQUAL(polled, LOAD_COMPLETIONS);
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_TRUE(resized > 100);
+	CU_ASSERT_TRUE(refused > 0);
+	CU_ASSERT_FALSE(cq_overrun(&fixture.front));
+	stop(&fixture);
+}
+
+/* ---- purge under load ---- */
+
+static void count_release(void *context, const struct uroce_abi_cqe *cqe)
+{
+	uint32_t *count = context;
+
+	*count += cqe->qp == 2;
+}
+
+/* QP 2's completions are polled or purged, QP 1's are polled, all of them and in order. */
+static void purge_under_load(void)
+{
+	struct fixture fixture;
+	struct random random;
+	uint32_t first = 0, second = 0, purged = 0, wrong = 0;
+	uint64_t next = 0, end = now_ns() + PATIENCE_NS;
+	pthread_t core;
+
+	random_seed(&random, 78);
+	start(&fixture, 1, 32);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&core, NULL, complete_and_obey, &fixture), 0);
+	while (first + second + purged < LOAD_COMPLETIONS && now_ns() < end) {
+		struct uroce_abi_cqe cqe;
+
+		for (uint64_t n = random_below(&random, 40); n > 0 && cq_poll(&fixture.front, &cqe);
+			n--) {
+			wrong += cqe.wr_id < next || cqe.timestamp != ~cqe.wr_id;
+			wrong += cqe.qp == 1 && cqe.wr_id != 2ull * first;
+			next = cqe.wr_id + 1;
+			first += cqe.qp == 1;
+			second += cqe.qp == 2;
+		}
+		cq_purge(&fixture.front, 2, count_release, &purged);
+	}
+	stored(&fixture.stop, 1);
+	pthread_join(core, NULL);
+	CU_ASSERT_EQUAL(first, LOAD_COMPLETIONS / 2);
+	CU_ASSERT_EQUAL(second + purged, LOAD_COMPLETIONS / 2);
+	CU_ASSERT_TRUE(purged > 0);
+	CU_ASSERT_EQUAL(wrong, 0);
+	stop(&fixture);
+}
+
+static const struct unit_case cases[] = {
+	UNIT_CASE(arm_race),
+	UNIT_CASE(two_cores),
+	UNIT_CASE(resize_under_load),
+	UNIT_CASE(purge_under_load),
+};
+
+UNIT_MAIN("queue-cq_threads", cases)
