@@ -104,7 +104,7 @@ bool hold_open(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
 	timer_cancel(&core->timers, &gate->timer);
 	gate->cause = cause;
 	gate->auto_promoted = cause != RC_HOLD_MODIFY && qp->shown == IBV_QPS_RTR;
-	gate->ack_tells = gate->cm && cause == RC_HOLD_GRACE;
+	gate->ack_tells = gate->cm && (cause == RC_HOLD_GRACE || cause == RC_HOLD_TIMEOUT);
 	if (qp->shown == IBV_QPS_RTR)
 		qp->shown = IBV_QPS_RTS;
 	qp->state = qp->shown;
@@ -115,12 +115,27 @@ bool hold_open(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
 	return true;
 }
 
+/*
+ * EP-11: time opened the gate, which proves nothing about the peer. The first proof tells the CM,
+ * once, whatever it is (EP-9).
+ */
+static void tell_proof(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
+{
+	qp->gate.ack_tells = false;
+	core->ops->opened(core, qp, cause);
+}
+
 void hold_first_packet(struct rc_core *core, struct rc_qp *qp)
 {
 	struct gate *gate = &qp->gate;
 
-	if (!closed(qp))
+	/* EP-15: one branch once the gate is open */
+	if (!closed(qp) & !gate->ack_tells)
 		return;
+	if (!closed(qp)) {
+		tell_proof(core, qp, RC_HOLD_PACKET);
+		return;
+	}
 	if (gate->cm) {
 		hold_open(core, qp, RC_HOLD_PACKET);
 		return;
@@ -138,9 +153,8 @@ void hold_first_packet(struct rc_core *core, struct rc_qp *qp)
 
 void hold_first_ack(struct rc_core *core, struct rc_qp *qp)
 {
-	qp->gate.ack_tells = false;
 	HOLD_COUNT(core, qp, promoted_ack, 1);
-	core->ops->opened(core, qp, RC_HOLD_ACK);
+	tell_proof(core, qp, RC_HOLD_ACK);
 }
 
 /* ---- holding ---- */
@@ -275,6 +289,10 @@ static bool news_opens(const struct rc_qp *qp)
 int rc_hold_notify(struct rc_core *core, struct rc_qp *qp)
 {
 	if (qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD) {
+		if (qp->gate.ack_tells) {
+			tell_proof(core, qp, RC_HOLD_NOTIFY);
+			return 0;
+		}
 		HOLD_COUNT(core, qp, late_notify, 1);
 		return -EISCONN;
 	}
@@ -288,6 +306,7 @@ bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp)
 {
 	if (news_opens(qp))
 		return hold_open(core, qp, RC_HOLD_RTU);
+	qp->gate.ack_tells = false; /* the CM knows */
 	if (qp->state > IBV_QPS_RTR) /* else it was early, or nothing can open the gate */
 		HOLD_COUNT(core, qp, late_rtu, 1);
 	return false;

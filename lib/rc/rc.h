@@ -101,7 +101,9 @@ struct rc_ops {
 	void (*activate)(struct rc_core *core, struct rc_qp *qp);
 	/* The state changed (to ERR by itself, or by promotion). */
 	void (*state_changed)(struct rc_core *core, struct rc_qp *qp, enum ibv_qp_state state);
-	/* The CM's share of a promotion (EP-9): the QP was handed to it and opened by `cause`. */
+	/* The CM's share of a promotion (EP-9): the QP was handed to it and opened by `cause`. Grace
+	 * and time-out are no proof that the peer is up: then a second call follows with the cause
+	 * ACK, PACKET or NOTIFY (EP-11), unless an RTU came meanwhile. */
 	void (*opened)(struct rc_core *core, struct rc_qp *qp, int cause);
 };
 
@@ -261,8 +263,8 @@ int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm
 /* EP-12: in ms, 0 = none. Any state; runs from the first held request. */
 int rc_hold_set_timeout(
 	struct rc_core *core, struct rc_qp *qp, uint32_t ms, enum rc_hold_action action);
-/* EP-4c: rdma_notify(COMM_EST). 0, -EISCONN if the gate is open already (counted), -EINVAL if the
- * QP is not in RTR or not armed. */
+/* EP-4c: rdma_notify(COMM_EST). 0, -EISCONN if the gate is open already (counted; but 0 if that was
+ * by grace and this is the first proof), -EINVAL if the QP is not in RTR or not armed. */
 int rc_hold_notify(struct rc_core *core, struct rc_qp *qp);
 /* EP-4c, from the CM: the RTU arrived. A late one is counted. Returns true if it opened the gate.
  */

@@ -488,6 +488,54 @@ static void ep_11_the_ack_timer_repairs_what_came_too_early(void)
 	rig_close(&rig);
 }
 
+/* EP-9: whatever proves first that the peer is up tells the CM, and the ACK then no more. */
+static void ep_11_another_proof_after_grace_tells_as_well(void)
+{
+	struct rig rig;
+
+	after_grace(&rig, 1);
+	hold_first_send(&rig);
+	CU_ASSERT(told(&rig, RC_HOLD_PACKET));
+	CU_ASSERT(rig_order(&rig, RIG_OPENED, 1) < rig_order(&rig, RIG_RECV_DONE, 0));
+	hold_ack(&rig, 0x100);
+	CU_ASSERT_EQUAL(rig_count(&rig, RIG_OPENED), 2);
+	ASSERT_COUNTED(&rig, promoted_packet, 0); /* it opened nothing */
+	rig_close(&rig);
+
+	after_grace(&rig, 1);
+	CU_ASSERT_EQUAL(rc_hold_notify(&rig.core, rig.qp), 0);
+	CU_ASSERT(told(&rig, RC_HOLD_NOTIFY));
+	CU_ASSERT_EQUAL(rc_hold_notify(&rig.core, rig.qp), -EISCONN);
+	hold_ack(&rig, 0x100);
+	CU_ASSERT_EQUAL(rig_count(&rig, RIG_OPENED), 2);
+	rig_close(&rig);
+
+	/* the CM has the RTU itself */
+	after_grace(&rig, 1);
+	CU_ASSERT(!rc_hold_rtu(&rig.core, rig.qp));
+	ASSERT_COUNTED(&rig, late_rtu, 1);
+	hold_ack(&rig, 0x100);
+	hold_first_send(&rig);
+	CU_ASSERT_EQUAL(rig_count(&rig, RIG_OPENED), 1);
+	rig_close(&rig);
+}
+
+/* A hold time-out that opens proves no more than grace does. */
+static void ep_11_a_hold_timeout_is_no_proof_either(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, 1, NULL);
+	hold_to_cm_rtr(&rig);
+	CU_ASSERT_EQUAL(rc_hold_set_timeout(&rig.core, rig.qp, 10, RC_HOLD_OPEN), 0);
+	hold_post(&rig, 1);
+	rig_time(&rig, rig.core.now + 10 * MS);
+	CU_ASSERT_EQUAL(rig_record(&rig, RIG_OPENED, 0)->value, RC_HOLD_TIMEOUT);
+	hold_ack(&rig, 0x100);
+	CU_ASSERT(told(&rig, RC_HOLD_ACK));
+	rig_close(&rig);
+}
+
 /* Nothing is told of a QP that failed meanwhile, nor in its next life. */
 static void ep_11_an_error_ends_the_wait_for_a_proof(void)
 {
@@ -530,6 +578,8 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_11_answers_are_acknowledgements),
 	UNIT_CASE(ep_11_a_response_to_nothing_tells_nobody),
 	UNIT_CASE(ep_11_the_ack_timer_repairs_what_came_too_early),
+	UNIT_CASE(ep_11_another_proof_after_grace_tells_as_well),
+	UNIT_CASE(ep_11_a_hold_timeout_is_no_proof_either),
 	UNIT_CASE(ep_11_an_error_ends_the_wait_for_a_proof),
 };
 
