@@ -60,6 +60,8 @@ static void rnr_nak(struct rc_core *core, struct rc_qp *qp, uint8_t timer)
 	}
 	if (requester->rnr_retry != 7)
 		requester->rnr_left--;
+	/* The peer is alive: what counts lost packets starts anew. */
+	requester->retry_left = requester->retry_cnt;
 	requester->rnr_until = core->now + status_rnr_ns(timer);
 	requester->deadline = TIMER_NEVER;
 	requester_go_back(core, qp);

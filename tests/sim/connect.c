@@ -21,18 +21,20 @@ static void create(struct world *world, struct half *half)
 		.send_cq = half->end->cq,
 		.recv_cq = half->end->cq,
 		.srq = half->end->srq,
-		.cap = {
-			.max_send_wr = half->depth,
-			.max_recv_wr = half->recv_depth,
-			.max_send_sge = 3,
-			.max_recv_sge = 1,
-			.max_inline_data = 64,
-		},
+		.cap =
+			{
+				.max_send_wr = half->depth,
+				.max_recv_wr = half->recv_depth,
+				.max_send_sge = 3,
+				.max_recv_sge = 1,
+				.max_inline_data = 64,
+			},
 	};
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags =
+			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 	};
 
 	half->qp = ibv_create_qp(half->end->pd, &init);
@@ -41,14 +43,15 @@ static void create(struct world *world, struct half *half)
 		     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
 		"to INIT");
 	/* half of the PSNs start shortly before the wrap */
-	half->psn = world_chance(world, 50) ? 0xffffff - world_between(world, 0, 40) : world_between(world, 0, 0xffffff);
+	half->psn = world_chance(world, 50) ? 0xffffff - world_between(world, 0, 40)
+					    : world_between(world, 0, 0xffffff);
 }
 
-#define RTR_MASK                                                                       \
-	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |                \
-		IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-#define RTS_ATTRS                                                                      \
-	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |        \
+#define RTR_MASK                                                                                   \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |            \
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define RTS_ATTRS                                                                                  \
+	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |                    \
 		IBV_QP_MAX_QP_RD_ATOMIC)
 
 struct agreed {
@@ -69,10 +72,12 @@ static void fill_rtr(const struct half *half, const struct agreed *agreed, struc
 	attr->ah_attr.port_num = 1;
 	attr->ah_attr.grh.sgid_index = (uint8_t)agreed->gid;
 	attr->ah_attr.grh.hop_limit = 64;
-	must(ibv_query_gid(half->peer->end->context, 1, agreed->gid, &attr->ah_attr.grh.dgid), "ibv_query_gid");
+	must(ibv_query_gid(half->peer->end->context, 1, agreed->gid, &attr->ah_attr.grh.dgid),
+		"ibv_query_gid");
 }
 
-/* Ack time-out 4.096 us x 2^14 = 67 ms of virtual time; the other attributes as liberal as they go. */
+/* Ack time-out 4.096 us x 2^14 = 67 ms of virtual time; the other attributes as liberal as they go.
+ */
 static void fill_rts(const struct half *half, const struct agreed *agreed, struct ibv_qp_attr *attr)
 {
 	attr->sq_psn = half->psn;
@@ -103,8 +108,19 @@ static void raise_half(struct half *half, const struct agreed *agreed)
 	must(ibv_modify_qp(half->qp, &attr, IBV_QP_STATE | RTS_ATTRS), "to RTS");
 }
 
+static void take_buffers(struct world *world, struct half *half)
+{
+	while (half->buffers_free < half->recv_depth) {
+		uint8_t *buffer = world_take(world, half->end, TRAFFIC_ROOM);
+
+		must(!buffer, "memory for receives");
+		half->buffers[half->buffers_free++] = buffer;
+	}
+}
+
 /* Flows that end in the same SRQ share its receives. */
-static const struct oracle_flow *shared_pool(struct traffic *traffic, uint32_t pair, const struct end *end)
+static const struct oracle_flow *shared_pool(
+	struct traffic *traffic, uint32_t pair, const struct end *end)
 {
 	if (!end->srq)
 		return NULL;
@@ -133,7 +149,7 @@ void connect_halves(struct traffic *traffic, uint32_t pair)
 		half[j].peer = &half[1 - j];
 		half[j].number = 2 * pair + j;
 		half[j].depth = world_between(world, 2, 64);
-		half[j].recv_depth = world_between(world, 1, 32);
+		half[j].recv_depth = world_between(world, 1, 16);
 		half[j].left = world_between(world, 5, 60);
 		half[j].max_message = world_chance(world, 20) ? 20000 : 3000;
 		half[j].next_id = 1;
@@ -141,17 +157,20 @@ void connect_halves(struct traffic *traffic, uint32_t pair)
 	half[1].armed = world_chance(world, 50);
 	half[0].breaks = world_chance(world, 15);
 	for (uint32_t j = 0; j < 2; j++) {
-		half[j].flow = oracle_flow(world->oracle, half[j].number, shared_pool(traffic, pair, half[1 - j].end));
+		half[j].flow = oracle_flow(
+			world->oracle, half[j].number, shared_pool(traffic, pair, half[1 - j].end));
 		if (bad_wire)
 			oracle_may_break(half[j].flow, true);
 		create(world, &half[j]);
+		take_buffers(world, &half[j]);
 		half[j].word = world_take(world, half[1 - j].end, sizeof(zero));
 		memcpy(half[j].word, &zero, sizeof(zero));
 		oracle_wrote(world->oracle, half[j].word, sizeof(zero));
 	}
-	world_trace(world, "pair %u: MTU %u, %s, READ depth %u, PSNs 0x%06x and 0x%06x%s%s", pair, 128u << agreed.mtu,
-		agreed.gid ? "IPv6" : "IPv4", agreed.depth, half[0].psn, half[1].psn,
-		half[1].armed ? ", the passive half holds" : "", half[0].breaks ? ", ends with a wrong R_Key" : "");
+	world_trace(world, "pair %u: MTU %u, %s, READ depth %u, PSNs 0x%06x and 0x%06x%s%s", pair,
+		128u << agreed.mtu, agreed.gid ? "IPv6" : "IPv4", agreed.depth, half[0].psn,
+		half[1].psn, half[1].armed ? ", the passive half holds" : "",
+		half[0].breaks ? ", ends with a wrong R_Key" : "");
 	raise_half(&half[1], &agreed);
 	raise_half(&half[0], &agreed);
 }

@@ -14,8 +14,9 @@
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: sim SEEDS            run the seeds 1 to SEEDS\n"
-		     "       sim --seed SEED [--pcap FILE]   run one, with a trace\n");
+	fprintf(out,
+		"usage: sim SEEDS            run the seeds 1 to SEEDS\n"
+		"       sim --seed SEED [--pcap FILE]   run one, with a trace\n");
 	return out == stderr ? 2 : 0;
 }
 
@@ -50,9 +51,11 @@ static bool run_seed(uint64_t seed, bool verbose, const char *pcap, uint64_t *ju
 	oracle_finish(world.oracle);
 	complaint = oracle_complaint(world.oracle);
 	if (complaint)
-		printf("seed %" PRIu64 ": %s (and %u more)\n", seed, complaint, oracle_complaints(world.oracle) - 1);
+		printf("seed %" PRIu64 ": %s (and %u more)\n", seed, complaint,
+			oracle_complaints(world.oracle) - 1);
 	else if (!rest)
-		printf("seed %" PRIu64 ": no rest after %u steps or 60 s of virtual time\n", seed, STEPS);
+		printf("seed %" PRIu64 ": no rest after %u steps or 60 s of virtual time\n", seed,
+			STEPS);
 	*judged += oracle_judged(world.oracle);
 	traffic_close(&traffic);
 	world_close(&world);

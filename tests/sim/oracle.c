@@ -40,14 +40,14 @@ struct oracle_flow {
 	uint32_t number;
 	struct record *records;
 	uint32_t posted;
-	uint32_t done;     /* up to here all have come to their end */
+	uint32_t done;	   /* up to here all have come to their end */
 	uint32_t consumed; /* the next request whose message may take a receive */
 	struct pool *pool;
 	bool owns_pool;
 	uint64_t word_value; /* atomics: what the word holds after all that are done */
 	bool closed;
 	bool may_break;
-	bool bad_wire;
+	bool lossy;
 	bool failed;
 	struct oracle_flow *next;
 };
@@ -61,7 +61,8 @@ struct oracle {
 	char complaint[256];
 };
 
-static void complain(struct oracle *oracle, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(struct oracle *oracle, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static void complain(struct oracle *oracle, const char *format, ...)
 {
@@ -86,7 +87,8 @@ static void *need(void *memory)
 static struct arena *arena_of(struct oracle *oracle, const uint8_t *at)
 {
 	for (uint32_t i = 0; i < oracle->arena_count; i++)
-		if (at >= oracle->arenas[i].memory && at < oracle->arenas[i].memory + oracle->arenas[i].length)
+		if (at >= oracle->arenas[i].memory &&
+			at < oracle->arenas[i].memory + oracle->arenas[i].length)
 			return &oracle->arenas[i];
 	abort();
 }
@@ -110,8 +112,8 @@ void oracle_wrote(struct oracle *oracle, const uint8_t *at, uint32_t length)
 }
 
 /* These bytes must be there from now on. */
-static void expect(struct oracle_flow *flow, const uint8_t *at, const uint8_t *bytes, uint32_t length,
-	const char *what)
+static void expect(struct oracle_flow *flow, const uint8_t *at, const uint8_t *bytes,
+	uint32_t length, const char *what)
 {
 	struct arena *arena;
 
@@ -121,7 +123,8 @@ static void expect(struct oracle_flow *flow, const uint8_t *at, const uint8_t *b
 	memcpy(arena->shadow + (at - arena->memory), bytes, length);
 	memset(arena->unknown + (at - arena->memory), 0, length);
 	if (memcmp(at, bytes, length) != 0)
-		complain(flow->oracle, "flow %u: %s completed, but its %u bytes are not there", flow->number, what, length);
+		complain(flow->oracle, "flow %u: %s completed, but its %u bytes are not there",
+			flow->number, what, length);
 }
 
 static void forget(struct oracle_flow *flow, const uint8_t *at, uint32_t length)
@@ -162,7 +165,8 @@ static struct pool *make_pool(void)
 	return pool;
 }
 
-struct oracle_flow *oracle_flow(struct oracle *oracle, uint32_t number, const struct oracle_flow *share)
+struct oracle_flow *oracle_flow(
+	struct oracle *oracle, uint32_t number, const struct oracle_flow *share)
 {
 	struct oracle_flow *flow = need(calloc(1, sizeof(*flow)));
 
@@ -220,8 +224,8 @@ static void succeeded(struct oracle_flow *flow, struct record *record)
 	flow->oracle->judged++;
 	record->status = IBV_WC_SUCCESS;
 	if (request->must_fail)
-		complain(flow->oracle, "flow %u: request %llu with a wrong R_Key succeeded", flow->number,
-			(unsigned long long)request->wr_id);
+		complain(flow->oracle, "flow %u: request %llu with a wrong R_Key succeeded",
+			flow->number, (unsigned long long)request->wr_id);
 	if (is_write(request->opcode))
 		expect(flow, request->target, record->bytes, request->length, "a WRITE");
 	else if (request->opcode == IBV_WR_RDMA_READ)
@@ -236,13 +240,15 @@ static void ended_badly(struct oracle_flow *flow, struct record *record, enum ib
 
 	flow->oracle->judged++;
 	record->status = status;
-	if (request->must_fail && !flow->failed && status != IBV_WC_REM_ACCESS_ERR && !flow->bad_wire)
-		complain(flow->oracle, "flow %u: a wrong R_Key ended with %s", flow->number, ibv_wc_status_str(status));
+	if (request->must_fail && !flow->failed && status != IBV_WC_REM_ACCESS_ERR && !flow->lossy)
+		complain(flow->oracle, "flow %u: a wrong R_Key ended with %s", flow->number,
+			ibv_wc_status_str(status));
 	if (!request->must_fail && !flow->failed && !flow->may_break)
 		complain(flow->oracle, "flow %u: request %llu ended with %s", flow->number,
 			(unsigned long long)request->wr_id, ibv_wc_status_str(status));
 	if (flow->failed && status != IBV_WC_WR_FLUSH_ERR)
-		complain(flow->oracle, "flow %u: %s after the first failure, not a flush", flow->number, ibv_wc_status_str(status));
+		complain(flow->oracle, "flow %u: %s after the first failure, not a flush",
+			flow->number, ibv_wc_status_str(status));
 	flow->failed = true;
 	/* It may have been executed, as a whole or in part. */
 	if (is_write(request->opcode) || request->opcode == IBV_WR_RDMA_READ)
@@ -256,7 +262,8 @@ static void ended_badly(struct oracle_flow *flow, struct record *record, enum ib
 void oracle_send_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 {
 	if (flow->closed && wc->status != IBV_WC_WR_FLUSH_ERR)
-		complain(flow->oracle, "flow %u: a request completed behind a closed gate", flow->number);
+		complain(flow->oracle, "flow %u: a request completed behind a closed gate",
+			flow->number);
 	while (flow->done < flow->posted) {
 		struct record *record = &flow->records[flow->done++];
 
@@ -267,20 +274,23 @@ void oracle_send_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 			else
 				ended_badly(flow, record, wc->status);
 			if (wc->status == IBV_WC_SUCCESS && !record->request.signaled)
-				complain(flow->oracle, "flow %u: an unsignaled request completed", flow->number);
+				complain(flow->oracle, "flow %u: an unsignaled request completed",
+					flow->number);
 			if (wc->status == IBV_WC_SUCCESS && flow->failed)
-				complain(flow->oracle, "flow %u: success after a failure", flow->number);
+				complain(flow->oracle, "flow %u: success after a failure",
+					flow->number);
 			return;
 		}
 		if (record->request.signaled || flow->failed) {
-			complain(flow->oracle, "flow %u: request %llu has no completion, %llu has", flow->number,
-				(unsigned long long)record->request.wr_id, (unsigned long long)wc->wr_id);
+			complain(flow->oracle, "flow %u: request %llu has no completion, %llu has",
+				flow->number, (unsigned long long)record->request.wr_id,
+				(unsigned long long)wc->wr_id);
 			return;
 		}
 		succeeded(flow, record);
 	}
-	complain(flow->oracle, "flow %u: completion of %llu, which was not posted or has completed", flow->number,
-		(unsigned long long)wc->wr_id);
+	complain(flow->oracle, "flow %u: completion of %llu, which was not posted or has completed",
+		flow->number, (unsigned long long)wc->wr_id);
 }
 
 /* ---- receives ---- */
@@ -304,25 +314,28 @@ static struct record *next_message(struct oracle_flow *flow)
 	return NULL;
 }
 
-static void judge_message(struct oracle_flow *flow, const struct ibv_wc *wc, const struct record *record,
-	const struct receive *receive)
+static void judge_message(struct oracle_flow *flow, const struct ibv_wc *wc,
+	const struct record *record, const struct receive *receive)
 {
 	const struct oracle_request *request = &record->request;
 	bool write = request->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 	bool immediate = write || request->opcode == IBV_WR_SEND_WITH_IMM;
 
 	if (wc->byte_len != request->length)
-		complain(flow->oracle, "flow %u: message of %u bytes was received as %u", flow->number, request->length,
-			wc->byte_len);
+		complain(flow->oracle, "flow %u: message of %u bytes was received as %u",
+			flow->number, request->length, wc->byte_len);
 	else if (immediate != ((wc->wc_flags & IBV_WC_WITH_IMM) != 0) ||
 		(immediate && wc->imm_data != request->imm_or_rkey))
-		complain(flow->oracle, "flow %u: the immediate is not the one that was sent", flow->number);
+		complain(flow->oracle, "flow %u: the immediate is not the one that was sent",
+			flow->number);
 	else if (wc->opcode != (write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV))
-		complain(flow->oracle, "flow %u: the receive's opcode is %d", flow->number, (int)wc->opcode);
+		complain(flow->oracle, "flow %u: the receive's opcode is %d", flow->number,
+			(int)wc->opcode);
 	else if (!write)
 		expect(flow, receive->buffer, record->bytes, request->length, "a receive");
 	else
-		expect(flow, request->target, record->bytes, request->length, "a WRITE with immediate");
+		expect(flow, request->target, record->bytes, request->length,
+			"a WRITE with immediate");
 }
 
 void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
@@ -332,14 +345,15 @@ void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 
 	flow->oracle->judged++;
 	if (!receive) {
-		complain(flow->oracle, "flow %u: receive %llu completed twice, or was not posted", flow->number,
-			(unsigned long long)wc->wr_id);
+		complain(flow->oracle, "flow %u: receive %llu completed twice, or was not posted",
+			flow->number, (unsigned long long)wc->wr_id);
 		return;
 	}
 	receive->completed = true;
 	if (wc->status != IBV_WC_SUCCESS) {
 		if (!flow->may_break)
-			complain(flow->oracle, "flow %u: a receive ended with %s", flow->number, ibv_wc_status_str(wc->status));
+			complain(flow->oracle, "flow %u: a receive ended with %s", flow->number,
+				ibv_wc_status_str(wc->status));
 		forget(flow, receive->buffer, receive->length);
 		return;
 	}
@@ -347,7 +361,8 @@ void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 		complain(flow->oracle, "flow %u: a message passed a closed gate", flow->number);
 	record = next_message(flow);
 	if (!record) {
-		complain(flow->oracle, "flow %u: a message was received that was not sent", flow->number);
+		complain(flow->oracle, "flow %u: a message was received that was not sent",
+			flow->number);
 		return;
 	}
 	record->received = true;
@@ -361,15 +376,19 @@ void oracle_gate(struct oracle_flow *flow, bool closed)
 	flow->closed = closed;
 }
 
-void oracle_may_break(struct oracle_flow *flow, bool bad_wire)
+void oracle_may_break(struct oracle_flow *flow, bool lossy)
 {
 	flow->may_break = true;
-	flow->bad_wire |= bad_wire;
+	flow->lossy |= lossy;
 }
 
+/* Unsignaled requests that succeed never tell; those that fail do. */
 bool oracle_settled(const struct oracle_flow *flow)
 {
-	return flow->done == flow->posted;
+	for (uint32_t i = flow->done; i < flow->posted; i++)
+		if (flow->records[i].request.signaled)
+			return false;
+	return true;
 }
 
 uint32_t oracle_outstanding(const struct oracle_flow *flow)
@@ -393,8 +412,9 @@ static void judge_word(struct oracle_flow *flow)
 		return;
 	memcpy(&value, word, sizeof(value));
 	if (value != flow->word_value)
-		complain(flow->oracle, "flow %u: the word of its atomics is %llu, not %llu", flow->number,
-			(unsigned long long)value, (unsigned long long)flow->word_value);
+		complain(flow->oracle, "flow %u: the word of its atomics is %llu, not %llu",
+			flow->number, (unsigned long long)value,
+			(unsigned long long)flow->word_value);
 }
 
 static void finish_flow(struct oracle_flow *flow)
@@ -402,19 +422,24 @@ static void finish_flow(struct oracle_flow *flow)
 	if (!oracle_settled(flow))
 		complain(flow->oracle, "flow %u: %u of %u requests never completed", flow->number,
 			flow->posted - flow->done, flow->posted);
+	else
+		while (flow->done < flow->posted)
+			succeeded(flow, &flow->records[flow->done++]);
 	for (uint32_t i = 0; i < flow->posted; i++) {
 		const struct record *record = &flow->records[i];
 
-		if (takes_receive(record->request.opcode) && record->status == IBV_WC_SUCCESS && !record->received &&
-			!flow->may_break)
-			complain(flow->oracle, "flow %u: message %llu was acknowledged, but never received",
+		if (takes_receive(record->request.opcode) && record->status == IBV_WC_SUCCESS &&
+			!record->received && !flow->may_break)
+			complain(flow->oracle,
+				"flow %u: message %llu was acknowledged, but never received",
 				flow->number, (unsigned long long)record->request.wr_id);
 	}
 	/* A failed message may have reached a part of a receive that is still posted. */
 	if (flow->failed)
 		for (uint32_t i = 0; i < flow->pool->count; i++)
 			if (!flow->pool->receives[i].completed)
-				forget(flow, flow->pool->receives[i].buffer, flow->pool->receives[i].length);
+				forget(flow, flow->pool->receives[i].buffer,
+					flow->pool->receives[i].length);
 	judge_word(flow);
 }
 
@@ -422,8 +447,8 @@ static void judge_arena(struct oracle *oracle, const struct arena *arena, uint32
 {
 	for (uint32_t i = 0; i < arena->length; i++)
 		if (!arena->unknown[i] && arena->memory[i] != arena->shadow[i]) {
-			complain(oracle, "arena %u: byte %u is 0x%02x, must be 0x%02x", number, i, arena->memory[i],
-				arena->shadow[i]);
+			complain(oracle, "arena %u: byte %u is 0x%02x, must be 0x%02x", number, i,
+				arena->memory[i], arena->shadow[i]);
 			return;
 		}
 }

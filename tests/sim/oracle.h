@@ -30,13 +30,13 @@ struct oracle_request {
 	enum ibv_wr_opcode opcode;
 	bool signaled;
 	uint32_t length;
-	uint32_t imm_or_rkey;   /* as verbs has it */
-	const uint8_t *bytes;   /* SEND, WRITE: what is sent; copied here */
-	uint8_t *target;        /* WRITE: in the peer's arena; READ, atomic: in the own */
-	const uint8_t *source;  /* READ: in the peer's arena, which nobody writes */
-	uint8_t *word;          /* atomic: in the peer's arena, used by this flow alone */
+	uint32_t imm_or_rkey;  /* as verbs has it */
+	const uint8_t *bytes;  /* SEND, WRITE: what is sent; copied here */
+	uint8_t *target;       /* WRITE: in the peer's arena; READ, atomic: in the own */
+	const uint8_t *source; /* READ: in the peer's arena, which nobody writes */
+	uint8_t *word;	       /* atomic: in the peer's arena, used by this flow alone */
 	uint64_t compare_add, swap;
-	bool must_fail;         /* a wrong R_Key: has to end with REM_ACCESS_ERR */
+	bool must_fail; /* a wrong R_Key: has to end with REM_ACCESS_ERR */
 };
 
 struct oracle;
@@ -49,17 +49,19 @@ void oracle_watch(struct oracle *oracle, uint8_t *arena, uint32_t length);
 /* The program itself writes its memory. */
 void oracle_wrote(struct oracle *oracle, const uint8_t *at, uint32_t length);
 /* share: a flow whose receives these are, too (an SRQ); or NULL. */
-struct oracle_flow *oracle_flow(struct oracle *oracle, uint32_t number, const struct oracle_flow *share);
+struct oracle_flow *oracle_flow(
+	struct oracle *oracle, uint32_t number, const struct oracle_flow *share);
 
 void oracle_posted(struct oracle_flow *flow, const struct oracle_request *request);
-/* A receive of the flow's receiving QP or of its SRQ; the same number names it in its completion. */
+/* A receive of the flow's receiving QP or of its SRQ; the same number names it in its completion.
+ */
 void oracle_recv_posted(struct oracle_flow *flow, uint64_t wr_id, uint8_t *buffer, uint32_t length);
 void oracle_send_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
 void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
 /* The gate of the flow's sending QP. */
 void oracle_gate(struct oracle_flow *flow, bool closed);
-/* From now on the connection may break; a wire so bad that it may do so by itself is told, too. */
-void oracle_may_break(struct oracle_flow *flow, bool bad_wire);
+/* From now on the connection may break. lossy: the NAK that tells why may be lost, too. */
+void oracle_may_break(struct oracle_flow *flow, bool lossy);
 /* Has everything that was posted come to its end? */
 bool oracle_settled(const struct oracle_flow *flow);
 /* A post by the flow would add to this many requests that have not completed. */

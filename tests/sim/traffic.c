@@ -11,38 +11,47 @@
 #include "connect.h"
 #include "traffic.h"
 
-#define RECV_ROOM 3000u
 #define CLOSED_FOR 2000000ull /* ns that the active halves wait */
 
 /* ---- receives ---- */
 
-static void post_receive(struct world *world, struct half *half)
+static void post_receive(struct half *half)
 {
-	uint8_t *buffer = world_take(world, half->end, RECV_ROOM);
-	struct ibv_sge sge = {(uintptr_t)buffer, RECV_ROOM, half->end->mr->lkey};
+	uint8_t *buffer = half->buffers[half->buffers_free - 1];
+	struct ibv_sge sge = {(uintptr_t)buffer, TRAFFIC_ROOM, half->end->mr->lkey};
 	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1};
 	struct ibv_recv_wr *bad;
 	int error;
 
-	if (!buffer)
-		return;
 	/* the same number is never given twice, not even to two QPs of one SRQ */
 	wr.wr_id = ((uint64_t)half->number << 32) + 1000000 + half->recvs_posted;
-	error = half->end->srq ? ibv_post_srq_recv(half->end->srq, &wr, &bad) : ibv_post_recv(half->qp, &wr, &bad);
+	error = half->end->srq ? ibv_post_srq_recv(half->end->srq, &wr, &bad)
+			       : ibv_post_recv(half->qp, &wr, &bad);
 	if (error) {
 		fprintf(stderr, "sim: a receive was refused with %d\n", error);
 		abort();
 	}
-	half->recvs_posted++;
-	oracle_recv_posted(half->peer->flow, wr.wr_id, buffer, RECV_ROOM);
+	half->buffers_free--;
+	half->posted[half->recvs_posted++] = buffer;
+	oracle_recv_posted(half->peer->flow, wr.wr_id, buffer, TRAFFIC_ROOM);
+}
+
+/* A receive has completed; with an SRQ perhaps one that another half had posted. */
+static void give_back(struct traffic *traffic, uint64_t wr_id)
+{
+	uint32_t number = (uint32_t)(wr_id >> 32);
+	struct half *poster = &traffic->half[number / 2][number % 2];
+
+	poster->buffers[poster->buffers_free++] = poster->posted[(uint32_t)wr_id - 1000000];
 }
 
 /* Now and then one is missing, so that there are RNR NAKs. */
 static bool refill(struct world *world, struct half *half)
 {
-	if (half->dead || half->recvs_posted - half->recvs_done >= half->recv_depth || world_chance(world, 70))
+	if (half->dead || half->buffers_free == 0 || half->recvs_posted == TRAFFIC_POSTS ||
+		world_chance(world, 70))
 		return false;
-	post_receive(world, half);
+	post_receive(half);
 	return true;
 }
 
@@ -69,23 +78,28 @@ static bool is_atomic(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
 }
 
-static uint32_t choose_length(struct world *world, const struct half *half, enum ibv_wr_opcode opcode)
+static uint32_t choose_length(
+	struct world *world, const struct half *half, enum ibv_wr_opcode opcode)
 {
-	uint32_t most = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ? RECV_ROOM : half->max_message;
+	uint32_t most = opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ? TRAFFIC_ROOM
+										: half->max_message;
 
 	if (is_atomic(opcode))
 		return 8;
-	return world_chance(world, 40) ? world_between(world, 0, 64) : world_between(world, 0, most);
+	return world_chance(world, 40) ? world_between(world, 0, 64)
+				       : world_between(world, 0, most);
 }
 
 /* Up to three pieces that cover the bytes; none for nothing. */
-static void choose_pieces(struct world *world, struct half *half, struct choice *choice, uint32_t length)
+static void choose_pieces(
+	struct world *world, struct half *half, struct choice *choice, uint32_t length)
 {
 	uint32_t pieces = length == 8 ? 1 : world_between(world, 1, 3);
 	uint32_t done = 0;
 
 	for (uint32_t i = 0; i < pieces && length; i++) {
-		uint32_t part = i + 1 == pieces ? length - done : world_between(world, 0, length - done);
+		uint32_t part =
+			i + 1 == pieces ? length - done : world_between(world, 0, length - done);
 
 		choice->sge[i].addr = (uintptr_t)choice->local + done;
 		choice->sge[i].length = part;
@@ -151,10 +165,12 @@ static void choose_flags(struct world *world, struct half *half, struct choice *
 	struct oracle_request *request = &choice->request;
 
 	/* A slot is free again when its completion, or a later one, has been polled. */
-	request->signaled = half->left == 1 || half->unsignaled + 1 >= half->depth / 2 || world_chance(world, 50);
+	request->signaled = half->left == 1 || half->unsignaled + 1 >= half->depth / 2 ||
+		world_chance(world, 50);
 	half->unsignaled = request->signaled ? 0 : half->unsignaled + 1;
 	choice->wr.send_flags = (request->signaled ? IBV_SEND_SIGNALED : 0) |
-		(world_chance(world, 15) ? IBV_SEND_FENCE : 0) | (world_chance(world, 10) ? IBV_SEND_SOLICITED : 0);
+		(world_chance(world, 15) ? IBV_SEND_FENCE : 0) |
+		(world_chance(world, 10) ? IBV_SEND_SOLICITED : 0);
 	if (request->bytes && request->length <= 64 && world_chance(world, 30))
 		choice->wr.send_flags |= IBV_SEND_INLINE;
 }
@@ -207,16 +223,21 @@ static bool post(struct world *world, struct half *half)
 	if (half->dead || half->left == 0 || oracle_outstanding(half->flow) >= half->depth)
 		return false;
 	if (!choose(world, half, &choice)) {
-		half->left = 0; /* the arena is used up: what is posted must be signaled, so end with one that is */
-		choice.request = (struct oracle_request){.wr_id = half->next_id++, .opcode = IBV_WR_RDMA_WRITE,
-			.signaled = true, .target = half->word, .bytes = half->word};
-		choice.wr = (struct ibv_send_wr){.wr_id = choice.request.wr_id, .opcode = IBV_WR_RDMA_WRITE,
+		half->left = 0; /* the arena is used up: what is posted must be signaled, so end
+				   with one that is */
+		choice.request = (struct oracle_request){.wr_id = half->next_id++,
+			.opcode = IBV_WR_RDMA_WRITE,
+			.signaled = true,
+			.target = half->word,
+			.bytes = half->word};
+		choice.wr = (struct ibv_send_wr){.wr_id = choice.request.wr_id,
+			.opcode = IBV_WR_RDMA_WRITE,
 			.send_flags = IBV_SEND_SIGNALED};
 		half->left = 1;
 	} else if (half->breaks && half->left == 1 && choice.request.length) {
 		make_wrong(half, &choice);
-		oracle_may_break(half->flow, false);
-		oracle_may_break(half->peer->flow, false);
+		oracle_may_break(half->flow, world->loss > 0);
+		oracle_may_break(half->peer->flow, world->loss > 0);
 	}
 	/* told first: in a world with loopback the post may complete at once */
 	oracle_posted(half->flow, &choice.request);
@@ -225,8 +246,9 @@ static bool post(struct world *world, struct half *half)
 		fprintf(stderr, "sim: a request was refused with %d\n", error);
 		abort();
 	}
-	world_trace(world, "half %u posts %" PRIu64 ": opcode %d, %u bytes%s", half->number, choice.request.wr_id,
-		choice.request.opcode, choice.request.length, choice.request.signaled ? ", signaled" : "");
+	world_trace(world, "half %u posts %" PRIu64 ": opcode %d, %u bytes%s", half->number,
+		choice.request.wr_id, choice.request.opcode, choice.request.length,
+		choice.request.signaled ? ", signaled" : "");
 	half->left--;
 	return true;
 }
@@ -237,7 +259,8 @@ static struct half *half_of(struct traffic *traffic, const struct end *end, uint
 {
 	for (uint32_t i = 0; i < traffic->pairs; i++)
 		for (uint32_t j = 0; j < 2; j++)
-			if (traffic->half[i][j].end == end && traffic->half[i][j].qp->qp_num == qp_num)
+			if (traffic->half[i][j].end == end &&
+				traffic->half[i][j].qp->qp_num == qp_num)
 				return &traffic->half[i][j];
 	fprintf(stderr, "sim: a completion of an unknown QP 0x%06x\n", qp_num);
 	abort();
@@ -260,12 +283,13 @@ static bool poll(struct traffic *traffic, struct end *end)
 
 		any = true;
 		world_trace(world, "half %u completes %s %" PRIu64 ": %s", half->number,
-			is_receive(&wc) ? "receive" : "request", wc.wr_id & 0xffffffff, ibv_wc_status_str(wc.status));
+			is_receive(&wc) ? "receive" : "request", wc.wr_id & 0xffffffff,
+			ibv_wc_status_str(wc.status));
 		if (wc.status != IBV_WC_SUCCESS)
 			half->dead = true;
 		if (is_receive(&wc)) {
-			half->recvs_done++;
 			oracle_recv_completed(half->peer->flow, &wc);
+			give_back(traffic, wc.wr_id);
 		} else {
 			oracle_send_completed(half->flow, &wc);
 		}
@@ -289,7 +313,8 @@ static bool open_gates(struct traffic *traffic)
 			continue;
 		if (uroce_qp_query_hold(passive->qp, &hold) != 0 || !hold.closed ||
 			hold.held_now != oracle_outstanding(passive->flow)) {
-			fprintf(stderr, "sim: the gate of half %u is not as it must be\n", passive->number);
+			fprintf(stderr, "sim: the gate of half %u is not as it must be\n",
+				passive->number);
 			abort();
 		}
 		oracle_gate(passive->flow, false);

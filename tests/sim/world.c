@@ -75,8 +75,8 @@ static void choose_faults(struct world *world)
 	world->loss = faults.loss;
 	loop_set_faults(world->wire, LOOP_ANY, LOOP_ANY, &faults);
 	loop_set_link(world->wire, LOOP_ANY, &link);
-	world_trace(world, "faults: loss %u, duplicate %u, reorder %u, corrupt %u per million", faults.loss,
-		faults.duplicate, faults.reorder, faults.corrupt);
+	world_trace(world, "faults: loss %u, duplicate %u, reorder %u, corrupt %u per million",
+		faults.loss, faults.duplicate, faults.reorder, faults.corrupt);
 }
 
 /* ---- ends ---- */
@@ -121,7 +121,8 @@ static void open_end(struct world *world, uint32_t number)
 	config.name = name;
 	attachment.gids[0] = loop_gid4(0x0a000001 + number, 24);
 	attachment.gids[1] = loop_gid6(six, 64);
-	if (loop_add_end(world->wire, &attachment, &config.port) != 0 || engine_create(&config, &end->engine) != 0)
+	if (loop_add_end(world->wire, &attachment, &config.port) != 0 ||
+		engine_create(&config, &end->engine) != 0)
 		need(NULL);
 	if (world_chance(world, 20))
 		loop_set_tx_limit(world->wire, number, world_between(world, 1, 8));
@@ -159,8 +160,8 @@ void world_open(struct world *world, uint64_t seed, bool verbose, const char *pc
 static void close_end(struct end *end)
 {
 	if ((end->srq && ibv_destroy_srq(end->srq) != 0) || ibv_destroy_cq(end->cq) != 0 ||
-		ibv_dereg_mr(end->mr) != 0 || ibv_dealloc_pd(end->pd) != 0 || ibv_close_device(end->context) != 0 ||
-		engine_destroy(end->engine) != 0)
+		ibv_dereg_mr(end->mr) != 0 || ibv_dealloc_pd(end->pd) != 0 ||
+		ibv_close_device(end->context) != 0 || engine_destroy(end->engine) != 0)
 		need(NULL);
 	free(end->arena);
 }
@@ -187,7 +188,8 @@ bool world_step(struct world *world)
 	}
 	if (moved)
 		return true;
-	if (busy) { /* waits for buffers, or has more than a round's budget: time goes on a little */
+	if (busy) { /* waits for buffers, or has more than a round's budget: time goes on a little
+		     */
 		world->now += 1000;
 		return true;
 	}

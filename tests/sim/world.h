@@ -27,7 +27,7 @@ struct end {
 	struct ibv_cq *cq;
 	struct ibv_srq *srq; /* or NULL */
 	uint8_t *arena;
-	uint32_t used;       /* bytes of the arena that are given out */
+	uint32_t used; /* bytes of the arena that are given out */
 };
 
 struct world {
@@ -57,6 +57,7 @@ uint8_t *world_take(struct world *world, struct end *end, uint32_t length);
 uint32_t world_between(struct world *world, uint32_t low, uint32_t high);
 bool world_chance(struct world *world, uint32_t percent);
 
-void world_trace(const struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void world_trace(const struct world *world, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif
