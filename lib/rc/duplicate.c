@@ -13,9 +13,21 @@ static void drop(struct rc_core *core)
 }
 
 /*
- * A repeated READ asks for the tail of the request, from its PSN on: address, length and PSN must
- * agree with what is kept. 64-bit sums cannot wrap here: the first request's range was checked.
+ * A repeated READ asks for a part of the first one, such that every packet of its answer is one of
+ * the first answer, with the same PSN (IBTA 9.7.2.1): the rest of it, or a number of whole packets.
  */
+static bool is_part(
+	const struct replay_entry *entry, uint64_t offset, uint32_t length, uint32_t pmtu)
+{
+	uint64_t rest;
+
+	if (offset > entry->length)
+		return false;
+	rest = entry->length - offset;
+	return length == rest || (length < rest && length > 0 && length % pmtu == 0);
+}
+
+/* 64-bit sums cannot wrap here: the first request's range was checked. */
 static void repeat_read(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet,
 	struct replay_entry *entry)
 {
@@ -24,9 +36,9 @@ static void repeat_read(struct rc_core *core, struct rc_qp *qp, const struct wir
 	uint64_t offset = (uint64_t)start * qp->pmtu;
 	uint32_t length = be32_get(&reth->length);
 
-	if (entry->atomic || be32_get(&reth->rkey) != entry->rkey || offset > entry->length ||
+	if (entry->atomic || be32_get(&reth->rkey) != entry->rkey ||
 		be64_get(&reth->address) != entry->address + offset ||
-		length != entry->length - offset) {
+		!is_part(entry, offset, length, qp->pmtu)) {
 		drop(core);
 		return;
 	}
