@@ -9,13 +9,18 @@
 
 int replay_init(struct replay *replay, uint32_t capacity)
 {
+	uint32_t places = 1;
+
 	memset(replay, 0, sizeof(*replay));
 	if (capacity == 0)
 		return 0;
-	replay->entries = calloc(capacity, sizeof(*replay->entries));
+	while (places < capacity)
+		places *= 2;
+	replay->entries = calloc(places, sizeof(*replay->entries));
 	if (!replay->entries)
 		return -ENOMEM;
 	replay->capacity = capacity;
+	replay->mask = places - 1;
 	return 0;
 }
 
@@ -35,7 +40,7 @@ void replay_reset(struct replay *replay, uint32_t depth)
 
 static struct replay_entry *entry_at(struct replay *replay, uint32_t position)
 {
-	return &replay->entries[position % replay->depth];
+	return &replay->entries[position & replay->mask];
 }
 
 struct replay_entry *replay_add(struct replay *replay)

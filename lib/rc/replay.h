@@ -27,8 +27,9 @@ struct replay_entry {
 
 struct replay {
 	struct replay_entry *entries;
-	uint32_t capacity; /* allocated */
-	uint32_t depth;	   /* max_dest_rd_atomic, <= capacity */
+	uint32_t mask;	   /* places - 1: a power of two, since positions run freely */
+	uint32_t capacity; /* the depth is at most this */
+	uint32_t depth;	   /* max_dest_rd_atomic */
 	uint32_t first;	   /* oldest kept, free-running */
 	uint32_t last;	   /* one behind the newest */
 	uint32_t pending;  /* entries that are pending */
