@@ -43,17 +43,30 @@ static struct replay_entry *entry_at(struct replay *replay, uint32_t position)
 	return &replay->entries[position & replay->mask];
 }
 
+/*
+ * Forgets the oldest, unless its first answer is not out. If it was only to be answered again, the
+ * peer has got the first answer after all: it would not send a new request otherwise.
+ */
+static bool evict(struct replay *replay)
+{
+	struct replay_entry *oldest = entry_at(replay, replay->first);
+
+	if (oldest->pending && !oldest->answered)
+		return false;
+	if (oldest->pending)
+		replay_done(replay, oldest);
+	replay->first++;
+	return true;
+}
+
 struct replay_entry *replay_add(struct replay *replay)
 {
 	struct replay_entry *entry;
 
 	if (replay->depth == 0)
 		return NULL;
-	if (replay->last - replay->first == replay->depth) {
-		if (entry_at(replay, replay->first)->pending)
-			return NULL;
-		replay->first++;
-	}
+	if (replay->last - replay->first == replay->depth && !evict(replay))
+		return NULL;
 	entry = entry_at(replay, replay->last++);
 	memset(entry, 0, sizeof(*entry));
 	return entry;
@@ -93,5 +106,6 @@ struct replay_entry *replay_pending(struct replay *replay)
 void replay_done(struct replay *replay, struct replay_entry *entry)
 {
 	entry->pending = false;
+	entry->answered |= entry->end == entry->packets;
 	replay->pending--;
 }

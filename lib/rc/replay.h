@@ -15,6 +15,7 @@ struct replay_entry {
 	uint32_t packets; /* of its answer */
 	bool atomic;
 	bool pending;	/* an answer is to be sent */
+	bool answered;	/* completely, once at least */
 	uint32_t next;	/* pending READ: next packet of the answer, from 0 */
 	uint32_t end;	/* one behind the last */
 	uint32_t start; /* where this answer began: decides FIRST and ONLY */
@@ -41,7 +42,7 @@ void replay_fini(struct replay *replay);
 /* Forgets all; the depth from now on. */
 void replay_reset(struct replay *replay, uint32_t depth);
 /* A place for a new request, zeroed; NULL if the requester overran the resources: depth 0, or the
- * oldest has not been answered yet. */
+ * oldest has never been answered. */
 struct replay_entry *replay_add(struct replay *replay);
 /* The kept request that contains the PSN, or NULL. */
 struct replay_entry *replay_find(struct replay *replay, uint32_t psn);

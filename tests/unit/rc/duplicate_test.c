@@ -433,6 +433,32 @@ static void evicted(void)
 	}
 }
 
+/*
+ * The peer asked again, then the first answer reached it after all, and it went on: its new request
+ * arrives while the second answer to the old one has not left. It has kept to the depth; the old
+ * request is over.
+ */
+static void new_request_behind_a_repeated_one(void)
+{
+	struct ibv_qp_attr attr = attr_of(1);
+	struct rig_packet packet;
+	struct rig rig;
+
+	attr.max_dest_rd_atomic = 1;
+	open_rts(&rig, 1, &attr);
+	packet = request(&rig, 0x0c, 0x200, 0, 600);
+	hear(&rig, packet);
+	SENT_COUNT(&rig, 3);
+	rig_receive(&rig, &packet);
+	packet = request(&rig, 0x0c, 0x203, 0, 8);
+	rig_receive(&rig, &packet);
+	rig_run(&rig);
+	STATE(&rig, IBV_QPS_RTS);
+	SENT_COUNT(&rig, 4);
+	SENT(&rig, 3, 0x10, 0x203);
+	rig_close(&rig);
+}
+
 /* PSNs of kept requests across the wrap. */
 static void across_the_wrap(void)
 {
@@ -488,6 +514,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(burst_of_atomics),
 	UNIT_CASE(other_kind_under_the_psn),
 	UNIT_CASE(evicted),
+	UNIT_CASE(new_request_behind_a_repeated_one),
 	UNIT_CASE(across_the_wrap),
 	UNIT_CASE(during_a_gap),
 };

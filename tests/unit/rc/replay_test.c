@@ -138,6 +138,24 @@ static void overrun(void)
 	}
 }
 
+/* The oldest was answered and is to be answered again: it makes way, and its answer with it. */
+static void repeated_answer_makes_way(void)
+{
+	struct replay_entry *oldest;
+	struct replay replay;
+
+	CU_ASSERT_EQUAL(replay_init(&replay, 2), 0);
+	replay_reset(&replay, 2);
+	oldest = keep(&replay, 0, 5, true);
+	keep(&replay, 5, 1, true);
+	replay_answer(&replay, oldest, 3, 4);
+	CU_ASSERT_PTR_NOT_NULL(keep(&replay, 6, 1, false));
+	CU_ASSERT_PTR_NULL(replay_find(&replay, 0));
+	CU_ASSERT_EQUAL(replay.pending, 1);
+	CU_ASSERT_EQUAL(replay_pending(&replay)->psn, 6);
+	replay_fini(&replay);
+}
+
 /* A part that was asked for again does not make a whole answer of one that was cut short. */
 static void part_is_no_answer(void)
 {
@@ -160,6 +178,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(positions_wrap),
 	UNIT_CASE(answers_in_order),
 	UNIT_CASE(overrun),
+	UNIT_CASE(repeated_answer_makes_way),
 	UNIT_CASE(part_is_no_answer),
 };
 
