@@ -59,7 +59,8 @@ struct requester {
 enum message { MESSAGE_NONE, MESSAGE_SEND, MESSAGE_WRITE };
 
 struct responder {
-	uint32_t epsn; /* expected PSN */
+	uint32_t epsn;	  /* expected PSN */
+	uint32_t ack_psn; /* newest SEND or WRITE packet executed: what an ACK names */
 	uint32_t msn;
 	enum message message; /* in progress */
 	bool has_recv;

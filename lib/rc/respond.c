@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Answers out. READ responses and atomic ACKs leave in PSN order; then a NAK, if one is due, which
- * acknowledges all before it; otherwise one ACK for everything since the last (coalesced: it
- * carries the newest PSN that was executed).
+ * acknowledges all before it; otherwise one ACK for everything since the last (coalesced: it names
+ * the newest SEND or WRITE packet that was executed). An ACK never names a READ or an atomic: those
+ * are acknowledged by their answers, and their answers acknowledge what lies before them.
  */
 #include "parts.h"
 #include "tx.h"
@@ -88,6 +89,8 @@ static void answer(struct rc_core *core, struct rc_qp *qp, struct replay_entry *
 {
 	struct responder *responder = &qp->responder;
 
+	if (psn_cmp(entry->psn, responder->ack_psn) > 0)
+		responder->ack_pending = false;
 	if (entry->atomic) {
 		make_atomic_ack(core, qp, entry);
 		replay_done(&responder->replay, entry);
@@ -143,8 +146,7 @@ bool respond_transmit(struct rc_core *core, struct rc_qp *qp, unsigned int *budg
 			send_nak(core, qp);
 		} else if (responder->ack_pending) {
 			responder->ack_pending = false;
-			make_ack(core, qp, AETH_ACK | AETH_CREDITS_INVALID,
-				psn_add(responder->epsn, PSN_MASK));
+			make_ack(core, qp, AETH_ACK | AETH_CREDITS_INVALID, responder->ack_psn);
 		} else {
 			return false;
 		}

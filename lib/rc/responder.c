@@ -21,6 +21,7 @@ void responder_reset(struct rc_qp *qp, uint32_t psn)
 	struct responder *responder = &qp->responder;
 
 	responder->epsn = psn;
+	responder->ack_psn = psn_add(psn, PSN_MASK);
 	responder->message = MESSAGE_NONE;
 	responder->has_recv = false;
 	responder->ack_pending = false;
@@ -356,6 +357,21 @@ static uint32_t psns_of(const struct rc_qp *qp, const struct wire_packet *packet
 		: 1;
 }
 
+/* READs and atomics are acknowledged by their answers alone (IBTA 9.7.5.1.2). */
+static void executed(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
+{
+	struct responder *responder = &qp->responder;
+
+	responder->epsn = psn_add(responder->epsn, psns_of(qp, packet));
+	responder->silent = false;
+	if (!opcode_is(packet->info, IS_READ) && !opcode_is(packet->info, IS_ATOMIC)) {
+		responder->ack_psn = packet->psn;
+		responder->ack_pending |= packet->ack_request;
+	}
+	if (respond_pending(qp))
+		core->ops->activate(core, qp);
+}
+
 void responder_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
 {
 	struct responder *responder = &qp->responder;
@@ -380,11 +396,5 @@ void responder_receive(struct rc_core *core, struct rc_qp *qp, const struct wire
 	if (!check_sequence(core, qp, packet) || !check_operation(core, qp, packet) ||
 		!check_length(core, qp, packet) || !execute(core, qp, packet))
 		return;
-	responder->epsn = psn_add(responder->epsn, psns_of(qp, packet));
-	responder->silent = false;
-	if (packet->ack_request && !opcode_is(packet->info, IS_READ) &&
-		!opcode_is(packet->info, IS_ATOMIC))
-		responder->ack_pending = true;
-	if (respond_pending(qp))
-		core->ops->activate(core, qp);
+	executed(core, qp, packet);
 }

@@ -142,6 +142,36 @@ static void before_the_beginning(void)
 	rig_close(&rig);
 }
 
+/*
+ * A READ or atomic is never acknowledged by a plain ACK (9.7.5.1.2): the duplicate of an earlier
+ * SEND must not say that of it, since its answer may be lost.
+ */
+static void ack_does_not_name_a_read(void)
+{
+	static const struct {
+		uint8_t opcode;
+		uint32_t length, span;
+	} rows[] = {{0x0c, 600, 3}, {0x0c, 8, 1}, {0x13, 8, 1}, {0x14, 8, 1}};
+
+	for (unsigned int i = 0; i < COUNT(rows); i++) {
+		uint32_t sent;
+		struct rig rig;
+
+		open_rts(&rig, 1, NULL);
+		hear(&rig, request(&rig, 0x0a, 0x200, 64, 16));
+		hear(&rig, request(&rig, rows[i].opcode, 0x201, 0, rows[i].length));
+		sent = rig.sent_count;
+		ROW(sent == 1 + rows[i].span, i);
+		hear(&rig, request(&rig, 0x0a, 0x200, 64, 16));
+		ROW(rig.sent_count == sent + 1 && is_sent(&rig, sent, 0x11, 0x200), i);
+		/* a later WRITE is the newest again */
+		hear(&rig, request(&rig, 0x0a, 0x201 + rows[i].span, 64, 16));
+		hear(&rig, request(&rig, 0x0a, 0x200, 64, 16));
+		ROW(is_answer(&rig, sent + 2, 0x1f, 0x201 + rows[i].span, 3), i);
+		rig_close(&rig);
+	}
+}
+
 /* ---- READ ---- */
 
 struct reread_row {
@@ -503,6 +533,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(within_a_message),
 	UNIT_CASE(acks_are_coalesced),
 	UNIT_CASE(before_the_beginning),
+	UNIT_CASE(ack_does_not_name_a_read),
 	UNIT_CASE(rereads),
 	UNIT_CASE(wrong_rereads),
 	UNIT_CASE(rereads_near_the_end),
