@@ -130,7 +130,7 @@ static void thousand_passive(struct link *link)
 	pause_polling(link, 0.2);
 	if (uroce_qp_query_hold(link->qp, &hold) != 0)
 		die("uroce_qp_query_hold failed");
-	check(side, hold.closed && hold.held_now == DEMO_HELD, "the gate is closed and holds %" PRIu32, hold.held_now);
+	check(side, hold.closed && hold.held_now == DEMO_HELD, "the gate is closed and holds %" PRIu64, hold.held_now);
 	meet(side);
 	must_complete(link, &wc); /* the request */
 	must_complete(link, &wc);
