@@ -34,6 +34,7 @@ void hold_enter(struct rc_qp *qp)
 	gate->comm_est = false;
 	gate->auto_promoted = false;
 	gate->logged = false;
+	gate->timed_out = false;
 	gate->ack_tells = false;
 	gate->cause = -1;
 	gate->held = 0;
@@ -159,14 +160,19 @@ void hold_first_ack(struct rc_core *core, struct rc_qp *qp)
 
 /* ---- holding ---- */
 
+/* A time-out that is set late may be over already: then the timer runs at once. */
 static void set_timer(struct rc_core *core, struct rc_qp *qp)
 {
 	struct gate *gate = &qp->gate;
 	uint64_t log_at = gate->logged ? TIMER_NEVER : gate->held_since + HOLD_LOG_AFTER;
-	uint64_t end = gate->timeout_ms ? gate->held_since + gate->timeout_ms * MS : TIMER_NEVER;
+	uint64_t end = gate->timeout_ms && !gate->timed_out
+		? gate->held_since + gate->timeout_ms * MS
+		: TIMER_NEVER;
 	uint64_t when = log_at < end ? log_at : end;
 
-	if (when != TIMER_NEVER && when > core->now)
+	if (when == TIMER_NEVER)
+		timer_cancel(&core->timers, &gate->timer);
+	else
 		timer_set(&core->timers, &gate->timer, when);
 }
 
@@ -206,17 +212,28 @@ static void time_out(struct rc_core *core, struct rc_qp *qp)
 {
 	struct gate *gate = &qp->gate;
 
+	gate->timed_out = true;
 	HOLD_COUNT(core, qp, hold_timeout, 1);
-	if (gate->action == RC_HOLD_ERROR) {
+	if (gate->action == RC_HOLD_ERROR)
 		qp_enter_error(core, qp);
-	} else if (gate->armed) {
+	else if (gate->armed)
 		hold_open(core, qp, RC_HOLD_TIMEOUT);
-	} else {
+	else
 		log_warning("QP 0x%06x: hold time-out of %u ms, but the QP is not armed and cannot "
-			    "open; "
-			    "move it to RTS",
+			    "open; arm it, or move it to RTS",
 			qp->qp_num, gate->timeout_ms);
-	}
+}
+
+static void held_long(struct rc_core *core, struct rc_qp *qp, uint64_t held_for)
+{
+	struct gate *gate = &qp->gate;
+
+	gate->logged = true;
+	HOLD_COUNT(core, qp, hold_long, 1);
+	log_warning("QP 0x%06x has held for %llu ms (requests: %u, armed: %s): no packet, "
+		    "RTU or modify to RTS has opened the gate",
+		qp->qp_num, (unsigned long long)(held_for / MS), core->ops->posted(core, qp),
+		gate->armed ? "yes" : "no");
 }
 
 void hold_timer_expire(struct timer *timer, uint64_t now, void *context)
@@ -228,16 +245,9 @@ void hold_timer_expire(struct timer *timer, uint64_t now, void *context)
 
 	if (!closed(qp) || gate->held == 0)
 		return;
-	if (!gate->logged && held_for >= HOLD_LOG_AFTER) {
-		gate->logged = true;
-		HOLD_COUNT(core, qp, hold_long, 1);
-		log_warning("QP 0x%06x: %u requests held in RTR for %llu ms: no packet, RTU or "
-			    "modify to RTS "
-			    "has opened the gate (armed: %s)",
-			qp->qp_num, core->ops->posted(core, qp),
-			(unsigned long long)(held_for / MS), gate->armed ? "yes" : "no");
-	}
-	if (gate->timeout_ms && held_for >= gate->timeout_ms * MS)
+	if (!gate->logged && held_for >= HOLD_LOG_AFTER)
+		held_long(core, qp, held_for);
+	if (gate->timeout_ms && !gate->timed_out && held_for >= gate->timeout_ms * MS)
 		time_out(core, qp);
 	if (closed(qp))
 		set_timer(core, qp);
@@ -256,13 +266,14 @@ int rc_hold_set_policy(struct rc_core *core, struct rc_qp *qp, bool strict)
 
 int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
 {
-	(void)core;
 	/* Shown as RTS (EP-10), its owner has set the attributes by modify. */
 	if (!closed(qp) || qp->shown != IBV_QPS_RTR || qp->gate.strict)
 		return -EINVAL;
 	if (hold_check_arm(qp, arm) != 0)
 		return -EINVAL;
 	hold_set_arm(qp, arm);
+	if (qp->gate.timed_out) /* EP-12: could not open then */
+		hold_open(core, qp, RC_HOLD_TIMEOUT);
 	return 0;
 }
 
@@ -273,10 +284,9 @@ int rc_hold_set_timeout(
 		return -EINVAL;
 	qp->gate.timeout_ms = ms;
 	qp->gate.action = action;
-	if (closed(qp) && qp->gate.held) {
-		timer_cancel(&core->timers, &qp->gate.timer);
+	qp->gate.timed_out = false;
+	if (closed(qp) && qp->gate.held)
 		set_timer(core, qp);
-	}
 	return 0;
 }
 
@@ -306,16 +316,16 @@ bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp)
 {
 	if (news_opens(qp))
 		return hold_open(core, qp, RC_HOLD_RTU);
-	qp->gate.ack_tells = false; /* the CM knows */
+	qp->gate.ack_tells = false;  /* the CM knows */
 	if (qp->state > IBV_QPS_RTR) /* else it was early, or nothing can open the gate */
 		HOLD_COUNT(core, qp, late_rtu, 1);
 	return false;
 }
 
 /*
- * RTS by its owner's modify, nothing has been taken, and nothing has proved yet that the peer is up:
- * the gate can still be closed (EP-10, recognised at ACCEPT). One that the CM owns has had its gate:
- * it opens once per visit (EP-6).
+ * RTS by its owner's modify, nothing has been taken, and nothing has proved yet that the peer is
+ * up: the gate can still be closed (EP-10, recognised at ACCEPT). One that the CM owns has had its
+ * gate: it opens once per visit (EP-6).
  */
 static bool untouched(const struct rc_qp *qp)
 {

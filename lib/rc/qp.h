@@ -86,6 +86,7 @@ struct gate {
 	bool comm_est;	    /* EP-9: told in this visit to RTR */
 	bool auto_promoted; /* EP-6: by other than modify, and no modify to RTS since */
 	bool logged;	    /* EP-12: the line after a second */
+	bool timed_out;	    /* EP-12: the hold time-out is over, once per visit and setting */
 	bool ack_tells;	    /* EP-11: time opened it; the first ACK, or other proof, tells the CM */
 	int cause;
 	uint32_t held;	     /* counted as held in this visit */

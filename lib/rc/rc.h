@@ -258,9 +258,10 @@ struct rc_arm {
 
 /* EP-2: before RTR only. 0 or -EINVAL. */
 int rc_hold_set_policy(struct rc_core *core, struct rc_qp *qp, bool strict);
-/* EP-4: arms a QP in RTR. -EINVAL: not in RTR, strict, open already, or a value out of range. */
+/* EP-4: arms a QP in RTR. -EINVAL: not in RTR, strict, open already, or a value out of range. Opens
+ * it if its hold time-out is over (EP-12). */
 int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm);
-/* EP-12: in ms, 0 = none. Any state; runs from the first held request. */
+/* EP-12: in ms, 0 = none. Any state; runs from the first held request. -EINVAL: no such action. */
 int rc_hold_set_timeout(
 	struct rc_core *core, struct rc_qp *qp, uint32_t ms, enum rc_hold_action action);
 /* EP-4c: rdma_notify(COMM_EST). 0, -EISCONN if the gate is open already (counted; but 0 if that was

@@ -108,6 +108,23 @@ void hold_reset(struct rig *rig)
 	rig->recvs_taken = rig->recvs_posted;
 }
 
+void hold_destroy(struct rig *rig)
+{
+	struct rc_qp_attr attr = {.qp_num = rc_qp_num(rig->qp),
+		.pd = 7,
+		.sq_depth = 64,
+		.max_send_sge = 32,
+		.max_inline = 512,
+		.max_rd_atomic = 16,
+		.pkey = 0xffff};
+
+	rc_qp_destroy(&rig->core, rig->qp);
+	rig->sends_taken = rig->sends_posted;
+	rig->recvs_taken = rig->recvs_posted;
+	if (rc_qp_create(&rig->core, &attr, rig, &rig->qp) != 0)
+		abort();
+}
+
 int hold_modify_rts(struct rig *rig)
 {
 	struct ibv_qp_attr attr;

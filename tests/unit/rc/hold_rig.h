@@ -53,6 +53,8 @@ struct rc_arm hold_arm(const struct rig *rig);
 void hold_to_cm_rtr(struct rig *rig);
 /* modify to RESET, which empties the queues. */
 void hold_reset(struct rig *rig);
+/* Destroys the QP; another one takes its place in the rig. */
+void hold_destroy(struct rig *rig);
 /* The move to RTS as its owner makes it. */
 int hold_modify_rts(struct rig *rig);
 
