@@ -103,7 +103,7 @@ static void environment_name(const char *arguments, char name[IBV_SYSFS_NAME_MAX
 {
 	const char *word = strstr(arguments, "--name");
 
-	if (!word || sscanf(word, "--name%*[= ]%63[^ \t]", name) != 1)
+	if (!word || sscanf(word, "--name%*[= \t\n]%63[^ \t\n]", name) != 1)
 		snprintf(name, IBV_SYSFS_NAME_MAX, "%s", DEFAULT_NAME);
 }
 
