@@ -218,7 +218,7 @@ static void time_out(struct rc_core *core, struct rc_qp *qp)
 		qp_enter_error(core, qp);
 	else if (gate->armed)
 		hold_open(core, qp, RC_HOLD_TIMEOUT);
-	else
+	else if (log_limited(&core->hold_log, core->now))
 		log_warning("QP 0x%06x: hold time-out of %u ms, but the QP is not armed and cannot "
 			    "open; arm it, or move it to RTS",
 			qp->qp_num, gate->timeout_ms);
@@ -230,10 +230,11 @@ static void held_long(struct rc_core *core, struct rc_qp *qp, uint64_t held_for)
 
 	gate->logged = true;
 	HOLD_COUNT(core, qp, hold_long, 1);
-	log_warning("QP 0x%06x has held for %llu ms (requests: %u, armed: %s): no packet, "
-		    "RTU or modify to RTS has opened the gate",
-		qp->qp_num, (unsigned long long)(held_for / MS), core->ops->posted(core, qp),
-		gate->armed ? "yes" : "no");
+	if (log_limited(&core->hold_log, core->now))
+		log_warning("QP 0x%06x has held for %llu ms (requests: %u, armed: %s): no packet, "
+			    "RTU or modify to RTS has opened the gate",
+			qp->qp_num, (unsigned long long)(held_for / MS),
+			core->ops->posted(core, qp), gate->armed ? "yes" : "no");
 }
 
 void hold_timer_expire(struct timer *timer, uint64_t now, void *context)

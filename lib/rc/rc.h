@@ -21,6 +21,7 @@
 
 #include "build.h"
 #include "copy.h"
+#include "log.h"
 #include "mem.h"
 #include "packet.h"
 #include "parse.h"
@@ -169,6 +170,7 @@ struct rc_core {
 	struct rc_counters counters;
 	struct rc_hold_counters hold_counters;
 	uint64_t hold_histogram[RC_HOLD_BUCKETS];
+	struct log_limit hold_log; /* lines about QPs that hold for long */
 };
 
 /* timers and random; the rest is the caller's to fill. 0 or -ENOMEM. */

@@ -108,6 +108,43 @@ static void ep_12_every_visit_is_logged_for_itself(void)
 	log_set_sink(NULL);
 }
 
+/* Many QPs at once, or one that comes back again and again, cannot flood the log. All count. */
+static void ep_12_a_flood_of_holding_qps_is_not_a_flood_of_lines(void)
+{
+	enum { QPS = 100 };
+	struct rc_qp *qps[QPS];
+	struct rc_qp *first;
+	struct rig rig;
+
+	listen_to_the_log();
+	rig_open(&rig, 1, NULL);
+	first = rig.qp;
+	for (uint32_t i = 0; i < QPS; i++) {
+		struct rc_qp_attr attr = {.qp_num = 0x200 + i,
+			.pd = 7,
+			.sq_depth = 1,
+			.max_send_sge = 1,
+			.max_rd_atomic = 16,
+			.pkey = 0xffff};
+
+		CU_ASSERT_EQUAL_FATAL(rc_qp_create(&rig.core, &attr, &rig, &qps[i]), 0);
+		rig.qp = qps[i];
+		rig_to_rtr(&rig);
+	}
+	rig_post(&rig, IBV_WR_SEND, 1, 0, 16, 0, 0); /* the queue of the rig serves them all */
+	for (uint32_t i = 0; i < QPS; i++)
+		rc_posted(&rig.core, qps[i]);
+	rig.core.now += SECOND;
+	rc_core_run_timers(&rig.core);
+	CU_ASSERT_EQUAL(rig.core.hold_counters.hold_long, QPS);
+	CU_ASSERT_EQUAL(lines, LOG_LIMIT_BURST);
+	for (uint32_t i = 0; i < QPS; i++)
+		rc_qp_destroy(&rig.core, qps[i]);
+	rig.qp = first;
+	rig_close(&rig);
+	log_set_sink(NULL);
+}
+
 static void ep_12_the_timeout_opens_or_ends(void)
 {
 	static const struct {
@@ -312,6 +349,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_12_a_second_of_holding_is_logged_once_and_counted),
 	UNIT_CASE(ep_12_the_line_says_if_the_qp_is_not_armed),
 	UNIT_CASE(ep_12_every_visit_is_logged_for_itself),
+	UNIT_CASE(ep_12_a_flood_of_holding_qps_is_not_a_flood_of_lines),
 	UNIT_CASE(ep_12_the_timeout_opens_or_ends),
 	UNIT_CASE(ep_12_the_timeout_cannot_open_what_is_not_armed),
 	UNIT_CASE(ep_12_armed_after_the_timeout_it_opens),
