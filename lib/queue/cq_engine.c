@@ -145,13 +145,14 @@ static void announce_move(struct cq_ring *cq)
  */
 int cq_ring_resize(struct region *region, struct cq_ring *cq, uint32_t depth)
 {
-	uint64_t size = slots_size(ring_slots(depth));
 	uroce_abi_ref ref;
+	uint64_t size;
 
 	if (depth > RING_DEPTH_MAX)
 		return -ENOMEM;
 	if (cq_pending(cq) > depth)
 		return -EINVAL;
+	size = slots_size(ring_slots(depth));
 	ref = region_alloc(region, size);
 	if (!ref)
 		return -ENOMEM;
