@@ -69,6 +69,7 @@ struct responder {
 	bool dead;   /* a fatal NAK is pending: to ERR when it has left */
 	uint8_t nak; /* syndrome to send, 0: none */
 	uint32_t nak_psn;
+	uint32_t gap_end; /* PSN of the furthest packet that was dropped behind a gap */
 	uint32_t min_rnr_timer;
 	uint32_t access;  /* qp_access_flags */
 	uint64_t offset;  /* bytes of the message so far */

@@ -357,19 +357,45 @@ static uint32_t psns_of(const struct rc_qp *qp, const struct wire_packet *packet
 		: 1;
 }
 
+/*
+ * The expected packet has come. A NAK that has not left yet may be out of date: it was for want of a
+ * receive, or the whole row came again and nothing is missing any more.
+ */
+static void revise_nak(struct responder *responder)
+{
+	if ((responder->nak & AETH_KIND_MASK) == AETH_RNR_NAK ||
+		psn_cmp(responder->epsn, responder->gap_end) > 0)
+		responder->nak = 0;
+	responder->silent = responder->nak != 0;
+}
+
 /* READs and atomics are acknowledged by their answers alone (IBTA 9.7.5.1.2). */
 static void executed(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
 {
 	struct responder *responder = &qp->responder;
 
 	responder->epsn = psn_add(responder->epsn, psns_of(qp, packet));
-	responder->silent = false;
+	revise_nak(responder);
 	if (!opcode_is(packet->info, IS_READ) && !opcode_is(packet->info, IS_ATOMIC)) {
 		responder->ack_psn = packet->psn;
 		responder->ack_pending |= packet->ack_request;
 	}
 	if (respond_pending(qp))
 		core->ops->activate(core, qp);
+}
+
+/* One NAK for a gap, then silence until the expected packet comes (9.7.5.2.8). */
+static void behind_a_gap(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
+{
+	struct responder *responder = &qp->responder;
+
+	core->counters.out_of_seq_request++;
+	if (!responder->silent || psn_cmp(packet->psn, responder->gap_end) > 0)
+		responder->gap_end = packet->psn;
+	if (responder->silent)
+		return;
+	core->counters.sent_nak_seq++;
+	responder_nak(core, qp, NAK_PSN_SEQUENCE_ERROR, responder->epsn);
 }
 
 void responder_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
@@ -382,11 +408,7 @@ void responder_receive(struct rc_core *core, struct rc_qp *qp, const struct wire
 		return;
 	}
 	if (distance > 0) {
-		core->counters.out_of_seq_request++;
-		if (responder->silent)
-			return;
-		core->counters.sent_nak_seq++;
-		responder_nak(core, qp, NAK_PSN_SEQUENCE_ERROR, responder->epsn);
+		behind_a_gap(core, qp, packet);
 		return;
 	}
 	if (distance < 0) {
