@@ -40,14 +40,39 @@ void rc_posted(struct rc_core *core, struct rc_qp *qp)
 		core->ops->activate(core, qp);
 }
 
+/* How many packets can be made in this turn. */
+static unsigned int packets_possible(const struct rc_core *core, unsigned int budget)
+{
+	uint32_t room = core->out_room - core->out_count;
+
+	if (room > core->free_count)
+		room = core->free_count;
+	return budget < room ? budget : room;
+}
+
+/*
+ * Answers and requests share the budget and the buffers, so that a long answer doesn't keep the
+ * QP's own requests from going out, nor they it; what one side leaves is the other's.
+ */
+static bool transmit(struct rc_core *core, struct rc_qp *qp, unsigned int *budget)
+{
+	unsigned int possible = packets_possible(core, *budget);
+	unsigned int answers = possible - possible / 2;
+	bool more;
+
+	*budget -= answers;
+	respond_transmit(core, qp, &answers);
+	*budget += answers;
+	more = requester_transmit(core, qp, budget);
+	return respond_transmit(core, qp, budget) || more;
+}
+
 bool rc_transmit(struct rc_core *core, struct rc_qp *qp, unsigned int budget)
 {
 	bool more = false;
 
-	if (qp->state != IBV_QPS_ERR) {
-		more = respond_transmit(core, qp, &budget);
-		more |= requester_transmit(core, qp, &budget);
-	}
+	if (qp->state != IBV_QPS_ERR)
+		more = transmit(core, qp, &budget);
 	if (qp->state == IBV_QPS_ERR)
 		more = flush_run(core, qp, &budget);
 	return more;

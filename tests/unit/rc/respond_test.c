@@ -275,6 +275,31 @@ static void scarce_buffers(void)
 	}
 }
 
+/* A long answer must not keep the QP's own requests from going out, nor they it. */
+static void answers_and_requests_take_turns(void)
+{
+	uint32_t requests = 0;
+	uint32_t answers = 0;
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	take(&rig, request(&rig, 0x0c, 0x200, 256 * 1000));
+	put(&rig, IBV_WR_RDMA_WRITE, 1, 256 * 100);
+	rig_announce(&rig);
+	for (unsigned int i = 0; i < 10; i++)
+		rig_step(&rig, 16, 16);
+	for (uint32_t n = 0; n < rig.sent_count; n++) {
+		if (opcode_is(rig_sent(&rig, n).info, IS_REQUEST))
+			requests++;
+		else
+			answers++;
+	}
+	SAME(requests + answers, 160);
+	CU_ASSERT(requests >= 40);
+	CU_ASSERT(answers >= 40);
+	rig_close(&rig);
+}
+
 /* ERR by another cause: what was to be answered is not any more. */
 static void no_answers_in_err(void)
 {
@@ -300,6 +325,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(sequence_nak_overtaken),
 	UNIT_CASE(sequence_nak_overtaken_by_all),
 	UNIT_CASE(scarce_buffers),
+	UNIT_CASE(answers_and_requests_take_turns),
 	UNIT_CASE(no_answers_in_err),
 };
 
