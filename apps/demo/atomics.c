@@ -7,7 +7,8 @@
 #define ADDS 1000u
 #define RESULT 8u /* where the active side wants the original value */
 
-static uint64_t atomic(struct link *link, enum ibv_wr_opcode opcode, uint64_t compare_add, uint64_t swap)
+static uint64_t atomic(
+	struct link *link, enum ibv_wr_opcode opcode, uint64_t compare_add, uint64_t swap)
 {
 	struct side *side = link->side;
 	struct ibv_sge sge = {(uintptr_t)side->memory + RESULT, 8, side->mr->lkey};
@@ -16,12 +17,13 @@ static uint64_t atomic(struct link *link, enum ibv_wr_opcode opcode, uint64_t co
 		.num_sge = 1,
 		.opcode = opcode,
 		.send_flags = IBV_SEND_SIGNALED,
-		.wr.atomic = {
-			.remote_addr = link->peer.address,
-			.rkey = link->peer.rkey,
-			.compare_add = compare_add,
-			.swap = swap,
-		},
+		.wr.atomic =
+			{
+				.remote_addr = link->peer.address,
+				.rkey = link->peer.rkey,
+				.compare_add = compare_add,
+				.swap = swap,
+			},
 	};
 	struct ibv_send_wr *bad;
 	struct ibv_wc wc;
@@ -61,7 +63,8 @@ void show_atomics(struct side *side)
 	meet(side);
 	if (!side->active) {
 		memcpy(&word, side->memory, sizeof(word));
-		check(side, word == 42, "the word is 42 now: the wrong guess changed nothing, the right one did");
+		check(side, word == 42,
+			"the word is 42 now: the wrong guess changed nothing, the right one did");
 	}
 	link_close(&link);
 }

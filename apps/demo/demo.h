@@ -4,8 +4,8 @@
  * written with libibverbs' calls alone; the few uroce_ calls look at the gate.
  *
  * The active side connects the TCP socket and sends first; the passive side answers. Both run the
- * same list of shows in step: the socket carries what ibv_rc_pingpong would exchange, and words that
- * keep the two in step.
+ * same list of shows in step: the socket carries what ibv_rc_pingpong would exchange, and words
+ * that keep the two in step.
  */
 #ifndef UROCE_DEMO_H
 #define UROCE_DEMO_H
@@ -37,8 +37,9 @@ struct side {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
-	uint8_t *memory;    /* two files' worth */
-	struct ibv_cq *idle; /* polled to keep the engine running while we wait for the other side */
+	uint8_t *memory; /* two files' worth */
+	struct ibv_cq
+		*idle; /* polled to keep the engine running while we wait for the other side */
 	uint32_t passed, failed;
 };
 
@@ -60,7 +61,8 @@ enum reach {
 
 /* ---- side.c ---- */
 /* Each prints a line `ok ...` or `FAILED ...`, counts it, and returns `good`. */
-bool check(struct side *side, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool check(struct side *side, bool good, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 void say(const struct side *side, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the process: something went wrong that no check stands for. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
@@ -84,8 +86,8 @@ int link_to_rts(struct link *link);
 enum ibv_qp_state link_state(struct link *link);
 /* offset: into the side's memory. */
 int post_recv(struct link *link, uint64_t id, uint64_t offset, uint32_t length);
-int post_send(struct link *link, enum ibv_wr_opcode opcode, uint64_t id, uint64_t offset, uint32_t length,
-	uint64_t remote_offset, bool signaled);
+int post_send(struct link *link, enum ibv_wr_opcode opcode, uint64_t id, uint64_t offset,
+	uint32_t length, uint64_t remote_offset, bool signaled);
 /* Waits for the next completion; false after `seconds`. */
 bool next_completion(struct link *link, struct ibv_wc *wc, double seconds);
 /* The next completion, which must be a success. */
@@ -97,6 +99,6 @@ void show_atomics(struct side *side); /* atomics.c */
 void show_answer(struct side *side);  /* early.c: the answer from the handler, in RTR */
 void show_thousand(struct side *side);
 void show_strict(struct side *side);
-void show_speed(struct side *side);   /* speed.c */
+void show_speed(struct side *side); /* speed.c */
 
 #endif

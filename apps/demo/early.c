@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What uroce is for: the passive side's QP is in RTR, no RTU ever comes, and the first request does.
+ * What uroce is for: the passive side's QP is in RTR, no RTU ever comes, and the first request
+ * does.
  *
  *   answer    its handler posts the answer at once; the gate has opened, the answer goes out
  *   thousand  1,000 requests posted before that: held, then sent in order
@@ -75,7 +76,8 @@ static void answer_passive(struct link *link)
 	struct ibv_wc wc;
 	int posted;
 
-	check(side, link_state(link) == IBV_QPS_RTR, "the QP is in RTR: no RTU, no move to RTS will come");
+	check(side, link_state(link) == IBV_QPS_RTR,
+		"the QP is in RTR: no RTU, no move to RTS will come");
 	meet(side);
 	must_complete(link, &wc);
 	put_number(side, OUT, get_number(side, IN) + 1);
@@ -83,7 +85,8 @@ static void answer_passive(struct link *link)
 	check(side, posted == 0, "the first request came; its handler posts the answer: accepted");
 	must_complete(link, &wc);
 	check(side, wc.wr_id == 2, "the answer went out and was acknowledged");
-	check(side, link_state(link) == IBV_QPS_RTS, "the QP shows RTS: the first packet promoted it");
+	check(side, link_state(link) == IBV_QPS_RTS,
+		"the QP shows RTS: the first packet promoted it");
 	check(side, event_type(side) == IBV_EVENT_COMM_EST, "the event was IBV_EVENT_COMM_EST");
 	check(side, event_type(side) == -1, "and there is no other");
 }
@@ -94,8 +97,8 @@ static void answer_active(struct link *link)
 
 	meet(link->side);
 	request(link, &answered);
-	check(link->side, get_number(link->side, IN) == 8, "the answer came %.0f us after the request was posted",
-		answered * 1e6);
+	check(link->side, get_number(link->side, IN) == 8,
+		"the answer came %.0f us after the request was posted", answered * 1e6);
 }
 
 void show_answer(struct side *side)
@@ -124,17 +127,20 @@ static void thousand_passive(struct link *link)
 
 	for (uint32_t i = 0; i < DEMO_HELD; i++) {
 		put_number(side, IN + i * SLOT, i);
-		taken += post_send(link, IBV_WR_SEND, i, IN + i * SLOT, 8, 0, i + 1 == DEMO_HELD) == 0;
+		taken += post_send(link, IBV_WR_SEND, i, IN + i * SLOT, 8, 0, i + 1 == DEMO_HELD) ==
+			0;
 	}
 	check(side, taken == DEMO_HELD, "%u requests posted in RTR, all accepted", taken);
 	pause_polling(link, 0.2);
 	if (uroce_qp_query_hold(link->qp, &hold) != 0)
 		die("uroce_qp_query_hold failed");
-	check(side, hold.closed && hold.held_now == DEMO_HELD, "the gate is closed and holds %" PRIu64, hold.held_now);
+	check(side, hold.closed && hold.held_now == DEMO_HELD,
+		"the gate is closed and holds %" PRIu64, hold.held_now);
 	meet(side);
 	must_complete(link, &wc); /* the request */
 	must_complete(link, &wc);
-	check(side, wc.opcode == IBV_WC_SEND && wc.wr_id == DEMO_HELD - 1, "after the first packet all of them went out");
+	check(side, wc.opcode == IBV_WC_SEND && wc.wr_id == DEMO_HELD - 1,
+		"after the first packet all of them went out");
 }
 
 static void thousand_active(struct link *link)
@@ -153,7 +159,8 @@ static void thousand_active(struct link *link)
 		must_complete(link, &wc);
 		in_order &= wc.wr_id == i && get_number(side, IN + i * SLOT) == i;
 	}
-	check(side, in_order, "after the first request: %u messages, in the order they were posted", DEMO_HELD);
+	check(side, in_order, "after the first request: %u messages, in the order they were posted",
+		DEMO_HELD);
 }
 
 void show_thousand(struct side *side)
@@ -182,17 +189,23 @@ static void strict_passive(struct link *link)
 	struct side *side = link->side;
 	struct ibv_wc wc;
 
-	check(side, post_send(link, IBV_WR_SEND, 1, OUT, 8, 0, true) == EINVAL, "a post in RTR is EINVAL");
+	check(side, post_send(link, IBV_WR_SEND, 1, OUT, 8, 0, true) == EINVAL,
+		"a post in RTR is EINVAL");
 	meet(side);
 	must_complete(link, &wc);
-	check(side, event_type(side) == IBV_EVENT_COMM_EST, "the first request came and raised IBV_EVENT_COMM_EST");
-	check(side, post_send(link, IBV_WR_SEND, 2, OUT, 8, 0, true) == EINVAL && link_state(link) == IBV_QPS_RTR,
+	check(side, event_type(side) == IBV_EVENT_COMM_EST,
+		"the first request came and raised IBV_EVENT_COMM_EST");
+	check(side,
+		post_send(link, IBV_WR_SEND, 2, OUT, 8, 0, true) == EINVAL &&
+			link_state(link) == IBV_QPS_RTR,
 		"the QP is in RTR still, a post is EINVAL still");
 	check(side, link_to_rts(link) == 0, "its owner moves it to RTS");
 	put_number(side, OUT, get_number(side, IN) + 1);
-	check(side, post_send(link, IBV_WR_SEND, 3, OUT, 8, 0, true) == 0, "now the answer is accepted");
+	check(side, post_send(link, IBV_WR_SEND, 3, OUT, 8, 0, true) == 0,
+		"now the answer is accepted");
 	must_complete(link, &wc);
-	check(side, wc.wr_id == 3, "and it is the first that went out: nothing of the refused ones did");
+	check(side, wc.wr_id == 3,
+		"and it is the first that went out: nothing of the refused ones did");
 }
 
 static void strict_active(struct link *link)
@@ -201,7 +214,27 @@ static void strict_active(struct link *link)
 
 	meet(link->side);
 	request(link, &answered);
-	check(link->side, get_number(link->side, IN) == 8, "one answer came, the one that was accepted");
+	check(link->side, get_number(link->side, IN) == 8,
+		"one answer came, the one that was accepted");
+}
+
+static void print_histogram(struct side *side)
+{
+	struct uroce_hold_histogram histogram;
+	uint64_t from = 0;
+	uint64_t total = 0;
+
+	if (uroce_query_hold_histogram(side->context, &histogram) != 0)
+		die("uroce_query_hold_histogram failed");
+	for (unsigned int i = 0; i < UROCE_HOLD_BUCKETS; i++) {
+		total += histogram.count[i];
+		if (histogram.count[i])
+			say(side, "held for %" PRIu64 " us and more: %" PRIu64 " times", from,
+				histogram.count[i]);
+		from = histogram.bound_us[i];
+	}
+	/* only the thousand were posted before their gate opened */
+	check(side, total == 1, "the histogram of the time held shows one gate that held requests");
 }
 
 void show_strict(struct side *side)
@@ -217,4 +250,6 @@ void show_strict(struct side *side)
 	else
 		strict_passive(&link);
 	link_close(&link);
+	if (!side->active)
+		print_histogram(side);
 }

@@ -98,7 +98,9 @@ static void by_send(struct link *link)
 	if (side->active) {
 		double rate = move(link, IBV_WR_SEND, 0);
 
-		check(side, true, "64 MiB sent by SEND: 64 messages of 1 MiB, all acknowledged (%.0f MB/s)", rate);
+		check(side, true,
+			"64 MiB sent by SEND: 64 messages of 1 MiB, all acknowledged (%.0f MB/s)",
+			rate);
 	} else {
 		receive_chunks(link);
 		check(side, true, "64 receives completed, in order, 1 MiB each");
@@ -119,7 +121,8 @@ static void by_write(struct link *link)
 	if (side->active) {
 		double rate = move(link, IBV_WR_RDMA_WRITE, 0);
 
-		check(side, true, "64 MiB written into the passive side's memory by WRITE (%.0f MB/s)", rate);
+		check(side, true,
+			"64 MiB written into the passive side's memory by WRITE (%.0f MB/s)", rate);
 	}
 	meet(side);
 	if (!side->active)

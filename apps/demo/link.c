@@ -11,13 +11,14 @@ static void create(struct link *link)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
-		.cap = {
-			.max_send_wr = DEMO_DEPTH,
-			.max_recv_wr = DEMO_DEPTH,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-			.max_inline_data = 64,
-		},
+		.cap =
+			{
+				.max_send_wr = DEMO_DEPTH,
+				.max_recv_wr = DEMO_DEPTH,
+				.max_send_sge = 1,
+				.max_recv_sge = 1,
+				.max_inline_data = 64,
+			},
 	};
 
 	link->cq = ibv_create_cq(link->side->context, 2 * (int)DEMO_DEPTH, NULL, NULL, 0);
@@ -35,8 +36,8 @@ static void to_init(struct link *link)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-			IBV_ACCESS_REMOTE_ATOMIC,
+		.qp_access_flags =
+			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
 	};
 
 	if (ibv_modify_qp(link->qp, &attr,
@@ -54,8 +55,8 @@ static void fill_rts(const struct link *link, struct ibv_qp_attr *attr)
 	attr->max_rd_atomic = 16;
 }
 
-#define RTS_MASK                                                                       \
-	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |        \
+#define RTS_MASK                                                                                   \
+	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |                    \
 		IBV_QP_MAX_QP_RD_ATOMIC)
 
 static void to_rtr(struct link *link, bool armed)
@@ -67,11 +68,12 @@ static void to_rtr(struct link *link, bool armed)
 		.rq_psn = link->peer.psn,
 		.max_dest_rd_atomic = 16,
 		.min_rnr_timer = 12,
-		.ah_attr = {
-			.is_global = 1,
-			.port_num = 1,
-			.grh = {.dgid = link->peer.gid, .hop_limit = 64},
-		},
+		.ah_attr =
+			{
+				.is_global = 1,
+				.port_num = 1,
+				.grh = {.dgid = link->peer.gid, .hop_limit = 64},
+			},
 	};
 	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
 		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -142,8 +144,8 @@ int post_recv(struct link *link, uint64_t id, uint64_t offset, uint32_t length)
 	return ibv_post_recv(link->qp, &wr, &bad);
 }
 
-int post_send(struct link *link, enum ibv_wr_opcode opcode, uint64_t id, uint64_t offset, uint32_t length,
-	uint64_t remote_offset, bool signaled)
+int post_send(struct link *link, enum ibv_wr_opcode opcode, uint64_t id, uint64_t offset,
+	uint32_t length, uint64_t remote_offset, bool signaled)
 {
 	struct ibv_sge sge = {(uintptr_t)link->side->memory + offset, length, link->side->mr->lkey};
 	struct ibv_send_wr wr = {
@@ -152,7 +154,8 @@ int post_send(struct link *link, enum ibv_wr_opcode opcode, uint64_t id, uint64_
 		.num_sge = 1,
 		.opcode = opcode,
 		.send_flags = signaled ? IBV_SEND_SIGNALED : 0,
-		.wr.rdma = {.remote_addr = link->peer.address + remote_offset, .rkey = link->peer.rkey},
+		.wr.rdma = {.remote_addr = link->peer.address + remote_offset,
+			.rkey = link->peer.rkey},
 	};
 	struct ibv_send_wr *bad;
 

@@ -9,16 +9,17 @@
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: uroce-demo passive|active ENGINE ADDRESS PORT FOLDER\n"
-		     "\n"
-		     "One side of uroce's demo. Start the passive side first, each side in a network\n"
-		     "namespace of its own; apps/demo/run does all of that.\n"
-		     "\n"
-		     "  ENGINE   the engine's arguments, one word of the shell:\n"
-		     "           'EAL arguments -- uroce arguments'\n"
-		     "  ADDRESS  where the passive side listens for TCP: an address of its kernel\n"
-		     "  PORT     the TCP port\n"
-		     "  FOLDER   holds `file` of 64 MiB; gets by-send, by-write and by-read\n");
+	fprintf(out,
+		"usage: uroce-demo passive|active ENGINE ADDRESS PORT FOLDER\n"
+		"\n"
+		"One side of uroce's demo. Start the passive side first, each side in a network\n"
+		"namespace of its own; apps/demo/run does all of that.\n"
+		"\n"
+		"  ENGINE   the engine's arguments, one word of the shell:\n"
+		"           'EAL arguments -- uroce arguments'\n"
+		"  ADDRESS  where the passive side listens for TCP: an address of its kernel\n"
+		"  PORT     the TCP port\n"
+		"  FOLDER   holds `file` of 64 MiB; gets by-send, by-write and by-read\n");
 	return out == stderr ? 2 : 0;
 }
 
@@ -47,7 +48,8 @@ int main(int argc, char **argv)
 	engine = uroce_engine_create_line(argv[2]);
 	if (!engine)
 		die("the engine did not start");
-	side.socket = side.active ? socket_connect(argv[3], argv[4]) : socket_accept(argv[3], argv[4]);
+	side.socket =
+		side.active ? socket_connect(argv[3], argv[4]) : socket_accept(argv[3], argv[4]);
 	side_open(&side);
 	run_shows(&side);
 	meet(&side);

@@ -11,7 +11,8 @@
 
 static struct addrinfo *resolve(const char *address, const char *port)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+	struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
 	struct addrinfo *result;
 	int error = getaddrinfo(address, port, &hints, &result);
 
@@ -47,7 +48,8 @@ int socket_accept(const char *address, const char *port)
 	int one = 1;
 	int fd;
 
-	if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
+	if (listener < 0 ||
+		setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
 		bind(listener, at->ai_addr, at->ai_addrlen) != 0 || listen(listener, 1) != 0)
 		die("cannot listen at %s port %s", address, port);
 	fd = accept(listener, NULL, NULL);
@@ -82,8 +84,8 @@ void socket_swap(int fd, const void *own, void *peer, uint32_t length)
 }
 
 /*
- * In inline mode the engine runs only while its application polls, and the other side may still wait
- * for an acknowledgement: so the wait polls, too.
+ * In inline mode the engine runs only while its application polls, and the other side may still
+ * wait for an acknowledgement: so the wait polls, too.
  */
 void meet(struct side *side)
 {

@@ -48,7 +48,8 @@ static void latency(struct link *link)
 	}
 	qsort(times, PINGS, sizeof(*times), compare);
 	if (side->active)
-		say(side, "latency of an 8-byte SEND, one way: %.1f us (median of %u)", times[PINGS / 2], PINGS);
+		say(side, "latency of an 8-byte SEND, one way: %.1f us (median of %u)",
+			times[PINGS / 2], PINGS);
 	free(times);
 	meet(side);
 }
@@ -61,7 +62,8 @@ static uint64_t stream(struct link *link, uint32_t length, uint32_t batch, doubl
 
 	do {
 		for (uint32_t i = 0; i < batch; i++)
-			if (post_send(link, IBV_WR_RDMA_WRITE, i, 0, length, 0, i + 1 == batch) != 0)
+			if (post_send(link, IBV_WR_RDMA_WRITE, i, 0, length, 0, i + 1 == batch) !=
+				0)
 				die("ibv_post_send failed");
 		must_complete(link, &wc);
 		messages += batch;
@@ -75,7 +77,8 @@ static void rates(struct link *link)
 	double start = seconds_now();
 	uint64_t messages = stream(link, 8, BATCH, RATE_SECONDS);
 
-	say(side, "8-byte WRITEs: %.2f million a second", (double)messages / (seconds_now() - start) / 1e6);
+	say(side, "8-byte WRITEs: %.2f million a second",
+		(double)messages / (seconds_now() - start) / 1e6);
 	start = seconds_now();
 	messages = stream(link, DEMO_CHUNK, 16, RATE_SECONDS);
 	say(side, "1 MiB WRITEs: %.1f Gbit/s",
