@@ -2,9 +2,12 @@
 /* Placement: the bytes, the guards around them, and what a thread that polls can see of it. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "copy.h"
 #include "random.h"
@@ -63,6 +66,64 @@ static void bytes_placed(void)
 static void bytes_fetched(void)
 {
 	bytes_of(mem_fetch);
+}
+
+/*
+ * The order of the stores, seen without luck: up to 8 last bytes lie behind the edge of a page that
+ * can't be written. At the first store there, all that comes before must be in place.
+ */
+static struct {
+	uint8_t *page; /* the one that faults; the one before it does not */
+	uint64_t before;
+	bool complete;
+	unsigned int faults;
+} edge;
+
+static long page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
+static void at_fault(int signal, siginfo_t *info, void *context)
+{
+	edge.faults++;
+	edge.complete = true;
+	for (uint64_t i = 1; i <= edge.before; i++)
+		edge.complete &= edge.page[-(int64_t)i] == 0xee;
+	if (mprotect(edge.page, (size_t)page_size(), PROT_READ | PROT_WRITE) != 0)
+		abort();
+}
+
+static bool in_order(uint64_t before, uint64_t behind, unsigned int source)
+{
+	memset(edge.page - before, 0, before + behind);
+	edge.before = before;
+	edge.faults = 0;
+	if (mprotect(edge.page, (size_t)page_size(), PROT_READ) != 0)
+		return false;
+	mem_place(edge.page - before, from + source, before + behind);
+	return edge.faults == 1 && edge.complete && edge.page[behind - 1] == 0xee;
+}
+
+static void last_word_is_stored_last(void)
+{
+	struct sigaction action = {.sa_sigaction = at_fault, .sa_flags = SA_SIGINFO}, old;
+	size_t size = 3 * (size_t)page_size();
+	uint8_t *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned int wrong = 0;
+
+	CU_ASSERT_FATAL(at != MAP_FAILED);
+	edge.page = at + 2 * page_size();
+	memset(from, 0xee, sizeof(from));
+	CU_ASSERT_EQUAL_FATAL(sigaction(SIGSEGV, &action, &old), 0);
+	for (uint64_t behind = 1; behind <= 8; behind++) {
+		for (uint64_t before = 0; before <= 300; before++)
+			wrong += !in_order(before, behind, before % 8);
+		wrong += !in_order(4096 - behind, behind, 2);
+	}
+	CU_ASSERT_EQUAL(wrong, 0);
+	sigaction(SIGSEGV, &old, NULL);
+	munmap(at, size);
 }
 
 /* A round of a writer and a reader: where, how much, and what all bytes are. */
@@ -266,6 +327,7 @@ static void fetched_words_are_whole(void)
 static const struct unit_case cases[] = {
 	UNIT_CASE(bytes_placed),
 	UNIT_CASE(bytes_fetched),
+	UNIT_CASE(last_word_is_stored_last),
 	UNIT_CASE(last_byte_comes_last),
 	UNIT_CASE(placed_words_are_whole),
 	UNIT_CASE(fetched_words_are_whole),

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "entry.h"
 #include "fixture.h"
 
 static uint8_t buffer[4096] __attribute__((aligned(64)));
@@ -430,33 +429,11 @@ static void release_by_qp(void)
 	mem_table_destroy(table);
 }
 
-/* A bind under the same key is another one to a reader in the middle: the sequence number moves. */
-static void same_key_other_sequence(void)
-{
-	struct mem_table *table = table_new(4);
-	uint32_t lkey = region_new(table, PD, buffer, sizeof(buffer), ALL);
-	struct mem_bind bind = bind_of(window_new(table, PD, 2), lkey);
-	const struct mem_entry *entry = entry_at(table, bind.window);
-	uint64_t last = entry->live;
-	uint32_t rkey;
-
-	for (int i = 0; i < 100; i++) {
-		CU_ASSERT_EQUAL(mem_window_bind(table, &bind, 2, &rkey), MEM_OK);
-		CU_ASSERT_EQUAL(live_key(entry->live), bind.window);
-		CU_ASSERT(entry->live > last);
-		last = entry->live;
-		CU_ASSERT_EQUAL(mem_invalidate(table, rkey, PD, QP), MEM_OK);
-		CU_ASSERT_EQUAL(live_key(entry->live), bind.window);
-		CU_ASSERT(entry->live > last);
-		last = entry->live;
-	}
-	mem_table_destroy(table);
-}
-
 /*
  * One thread binds a window again and again: under an even key to the first half of the buffer, to
  * be written, under an odd one to the second half, to be read. This one reads by both keys, and
- * must never get by one what belongs to the other, nor a mixture.
+ * must never get by one what belongs to the other, nor a mixture. (A change in the middle of a read
+ * is rare here; entry_test.c puts one between any two loads.)
  */
 struct race {
 	struct mem_table *table;
@@ -487,7 +464,7 @@ static void *rebinder(void *argument)
 		bind.length = HALF - odd * 64;
 		bind.access = (odd ? RR : RW) | ZB;
 		race->failures += mem_window_bind(race->table, &bind, 2, &bind.window) != MEM_OK;
-		if (i % 4 >= 2) /* sometimes at once, sometimes after a while */
+		if (i % 16 == 0) /* should both run on one core */
 			sched_yield();
 		race->failures += mem_invalidate(race->table, bind.window, PD, QP) != MEM_OK;
 	}
@@ -508,13 +485,15 @@ static bool allowed(const struct race *race, uint32_t odd, uint64_t length, uint
 static void readers_see_one_binding(void)
 {
 	struct race race = {.table = table_new(4)};
-	uint64_t wrong = 0, right = 0;
+	uint64_t wrong = 0, right = 0, rounds = 0;
 	pthread_t thread;
 
 	race.lkey = region_new(race.table, PD, buffer, sizeof(buffer), ALL);
 	race.window = window_new(race.table, PD, 2);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, rebinder, &race), 0);
 	while (!__atomic_load_n(&race.stop, __ATOMIC_ACQUIRE)) {
+		if (++rounds % 256 == 0)
+			sched_yield();
 		right += allowed(&race, 0, HALF, RW, buffer);
 		right += allowed(&race, 1, HALF - 64, RR, buffer + HALF);
 		wrong += allowed(&race, 0, 1, RW, buffer + HALF);
@@ -565,7 +544,6 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(invalidation),
 	UNIT_CASE(dealloc_while_bound),
 	UNIT_CASE(release_by_qp),
-	UNIT_CASE(same_key_other_sequence),
 	UNIT_CASE(readers_see_one_binding),
 	UNIT_CASE(binds_on_two_cores),
 };
