@@ -15,8 +15,10 @@ static void retry(struct rc_core *core, struct rc_qp *qp)
 {
 	struct requester *requester = &qp->requester;
 
-	if (requester->recovering)
-		return; /* an echo of the loss that is being repaired: the timer stands behind it */
+	/* An echo of the loss that is being repaired, behind which the timer stands; or of the
+	 * request that was refused by an RNR NAK (Soft-RoCE adds a sequence NAK to it). */
+	if (requester->recovering || requester->rnr_until)
+		return;
 	core->counters.completer_retry_err++;
 	if (requester->retry_left == 0) {
 		core->counters.retry_exceeded_err++;
@@ -63,6 +65,7 @@ static void rnr_nak(struct rc_core *core, struct rc_qp *qp, uint8_t timer)
 	/* The peer is alive: what counts lost packets starts anew. */
 	requester->retry_left = requester->retry_cnt;
 	requester->rnr_until = core->now + status_rnr_ns(timer);
+	requester->recovering = false; /* what is lost after the silence is a loss of its own */
 	requester->deadline = TIMER_NEVER;
 	requester_go_back(core, qp);
 	timers_retry_set(core, qp);

@@ -100,6 +100,7 @@ void requester_progress(struct rc_core *core, struct rc_qp *qp)
 	requester->retry_left = requester->retry_cnt;
 	requester->rnr_left = requester->rnr_retry;
 	requester->recovering = false;
+	requester->rnr_until = 0; /* what was refused has been acknowledged: a copy of it was not */
 	requester->deadline = TIMER_NEVER;
 	requester_start_timer(core, qp);
 	if (qp->gate.ack_tells)
