@@ -248,8 +248,10 @@ static void resize_under_load(void)
 	while (polled < LOAD_COMPLETIONS && now_ns() < end) {
 		wrong += poll_some(&fixture, (uint32_t)random_below(&random, 200), &polled);
 		stored(&fixture.command, 1 + (uint32_t)random_below(&random, 100));
-		while (loaded(&fixture.command) && now_ns() < end)
+		while (loaded(&fixture.command) && now_ns() < end) {
 			wrong += poll_some(&fixture, 1, &polled);
+			sched_yield();
+		}
 		CU_ASSERT_TRUE_FATAL(fixture.error == 0 || fixture.error == -EINVAL);
 		resized += fixture.error == 0;
 		refused += fixture.error != 0;
@@ -299,6 +301,7 @@ static void purge_under_load(void)
 			second += cqe.qp == 2;
 		}
 		cq_purge(&fixture.front, 2, count_release, &purged);
+		sched_yield();
 	}
 	stored(&fixture.stop, 1);
 	pthread_join(core, NULL);
