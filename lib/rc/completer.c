@@ -29,7 +29,6 @@ static void retry(struct rc_core *core, struct rc_qp *qp)
 	requester->recovering = true;
 	requester->deadline = TIMER_NEVER;
 	requester_go_back(core, qp);
-	requester_start_timer(core, qp);
 	core->ops->activate(core, qp);
 }
 

@@ -328,36 +328,43 @@ static enum go step(struct rc_core *core, struct rc_qp *qp, struct rc_send *send
 	return send->status == IBV_WC_SUCCESS ? GO : FAILED;
 }
 
-bool requester_transmit(struct rc_core *core, struct rc_qp *qp, unsigned int *budget)
+/* The cursor walks as far as budget, buffers and the requests themselves let it. */
+static bool walk(struct rc_core *core, struct rc_qp *qp, unsigned int *budget)
 {
 	struct requester *requester = &qp->requester;
 
-	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
-		return false;
-	if (requester->rnr_until)
-		return false; /* timers.c ends the silence */
-	while (*budget && tx_possible(core)) {
+	for (; *budget && tx_possible(core); (*budget)--) {
 		struct rc_send *send =
 			qp->state == IBV_QPS_SQD && requester->cursor == requester->tail
 			? NULL
 			: request_at_cursor(core, qp);
 		enum go go;
 
-		if (!send) {
-			requester_start_timer(core, qp);
+		if (!send)
 			return false;
-		}
 		go = send->status == IBV_WC_SUCCESS ? step(core, qp, send) : FAILED;
 		if (go == FAILED && requester->head == requester->cursor) {
 			requester_fail(core, qp, send->status);
 			return true; /* to flush */
 		}
-		if (go != GO) {
-			requester_start_timer(core, qp);
+		if (go != GO)
 			return false; /* an acknowledgement, or what fails before it, goes on */
-		}
-		(*budget)--;
 	}
-	requester_start_timer(core, qp);
 	return true;
+}
+
+/* The ack timer starts with a packet: time without a free buffer isn't the peer's. */
+bool requester_transmit(struct rc_core *core, struct rc_qp *qp, unsigned int *budget)
+{
+	unsigned int before = *budget;
+	bool more;
+
+	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD)
+		return false;
+	if (qp->requester.rnr_until)
+		return false; /* timers.c ends the silence */
+	more = walk(core, qp, budget);
+	if (*budget != before && qp->state != IBV_QPS_ERR)
+		requester_start_timer(core, qp);
+	return more;
 }

@@ -28,7 +28,6 @@ static void resend(struct rc_core *core, struct rc_qp *qp)
 	requester->retry_left--;
 	requester->recovering = false;
 	requester_go_back(core, qp);
-	requester_start_timer(core, qp);
 	core->ops->activate(core, qp);
 }
 

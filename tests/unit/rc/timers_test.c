@@ -432,6 +432,32 @@ static void nak_after_timeout(void)
 	rig_close(&rig);
 }
 
+/* Time that passes without a free buffer is not the peer's: no retry is used up by it. */
+static void no_buffers_no_timeout(void)
+{
+	struct ibv_qp_attr attr = attr_of(1);
+	struct rig rig;
+
+	attr.retry_cnt = 1;
+	open_and_send(&rig, &attr);
+	rig.core.now += 4 * T14;
+	rc_core_run_timers(&rig.core);
+	for (unsigned int i = 0; i < 10; i++) {
+		rig_step(&rig, 0, 64);
+		rig.core.now += 4 * T14;
+		rc_core_run_timers(&rig.core);
+	}
+	DONE_COUNT(&rig, 0);
+	COUNTED(&rig, ack_timeout, 1);
+	rig_run(&rig);
+	SENT_COUNT(&rig, 2);
+	pass(&rig, T14 - 1);
+	DONE_COUNT(&rig, 0);
+	pass(&rig, 3 * T14 + 1);
+	DONE(&rig, 0, 1, IBV_WC_RETRY_EXC_ERR);
+	rig_close(&rig);
+}
+
 /* The first transmission starts it, also if the buffers came late. */
 static void first_transmission_starts_it(void)
 {
@@ -511,6 +537,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(posts_do_not_move_the_timeout),
 	UNIT_CASE(idle),
 	UNIT_CASE(nak_after_timeout),
+	UNIT_CASE(no_buffers_no_timeout),
 	UNIT_CASE(first_transmission_starts_it),
 	UNIT_CASE(timers_by_state),
 	UNIT_CASE(no_timer_after_a_local_error),
