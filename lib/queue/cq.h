@@ -88,6 +88,7 @@ int cq_front_init(struct cq_front *cq, const struct region_view *view, uint32_t 
 bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe);
 /* The CQ overran. */
 bool cq_overrun(const struct cq_front *cq);
+/* From any thread, without the lock. */
 void cq_arm(struct cq_front *cq, bool solicited_only);
 /* Removes the completions of a QP (RESET, destroy), keeping the order of the others. release() is
  * called for each that was removed, newest first; may be NULL. */
