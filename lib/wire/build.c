@@ -8,6 +8,14 @@
 
 #define IP_PROTOCOL_UDP 17
 
+/*
+ * From wire_start() to wire_finish() the frame holds what the ICRC is computed over: ones in the
+ * place of UDP's checksum and of the BTH's congestion byte. wire_finish() puts in what is sent.
+ */
+#define MASKED_CHECKSUM 0xffff
+#define MASKED_CONGESTION 0xff
+#define NO_CHECKSUM 0
+
 static bool is_mapped(const uint8_t gid[16])
 {
 	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff}; /* RFC 4291, 2.5.5.2 */
@@ -79,17 +87,6 @@ static uint8_t put_ipv6(struct wire_path *path, const struct wire_path_attr *att
 	return sizeof(*ip);
 }
 
-/* The CRC over the path with all that varies set to zero: lengths, opcode, flags. */
-static void seed_icrc(struct wire_path *path)
-{
-	const struct udp_header *udp = (const void *)(path->header + path->udp_offset);
-	struct bth bth = {.opcode = 0};
-
-	be16_put(&bth.pkey, path->pkey);
-	be24_put(&bth.destination_qp, path->destination_qp);
-	path->icrc_seed = icrc_prefix(path->header + path->ip_offset, path->ip_version, udp, &bth);
-}
-
 int wire_path_init(struct wire_path *path, const struct wire_path_attr *attr)
 {
 	bool ipv4 = is_mapped(attr->source);
@@ -107,7 +104,8 @@ int wire_path_init(struct wire_path *path, const struct wire_path_attr *attr)
 	udp = (void *)(path->header + path->udp_offset);
 	be16_put(&udp->source_port, attr->udp_source_port);
 	be16_put(&udp->destination_port, ROCE_UDP_PORT);
-	seed_icrc(path);
+	be16_put(&udp->checksum, MASKED_CHECKSUM);
+	path->icrc_seed = icrc_seed(path->header + path->ip_offset, path->ip_version);
 	return 0;
 }
 
@@ -119,7 +117,6 @@ void wire_path_set_mac(struct wire_path *path, const uint8_t destination_mac[6])
 void wire_path_set_destination_qp(struct wire_path *path, uint32_t destination_qp)
 {
 	path->destination_qp = destination_qp;
-	seed_icrc(path);
 }
 
 uint16_t wire_udp_source_port(uint32_t flow_label, uint32_t source_qp, uint32_t destination_qp)
@@ -161,7 +158,7 @@ static void put_bth(struct bth *to, const struct wire_path *path, const struct w
 	to->opcode = bth->opcode;
 	to->flags = flags_of(bth);
 	be16_put(&to->pkey, path->pkey);
-	to->congestion = bth->becn ? BTH_BECN : 0;
+	to->congestion = MASKED_CONGESTION;
 	be24_put(&to->destination_qp, path->destination_qp);
 	to->ack_request = bth->ack_request ? BTH_ACK_REQUEST : 0;
 	be24_put(&to->psn, bth->psn);
@@ -189,27 +186,29 @@ uint8_t *wire_start(uint8_t *frame, const struct wire_path *path, const struct w
 	return frame + path->header_length + sizeof(struct bth);
 }
 
-static uint32_t prefix_icrc(const struct wire_path *path, const struct wire_bth *bth)
+static uint32_t seed_for(const struct wire_path *path, const struct wire_bth *bth)
 {
-	uint32_t icrc = path->icrc_seed;
-
 	if (path->ip_version == 4)
-		icrc ^= icrc_delta16(icrc_delta_ipv4_length, ipv4_length(bth));
-	else
-		icrc ^= icrc_delta16(icrc_delta_ipv6_length, udp_length(bth));
-	icrc ^= icrc_delta16(icrc_delta_udp_length, udp_length(bth));
-	icrc ^= icrc_delta_opcode.by[bth->opcode];
-	return icrc ^ icrc_delta_flags.by[flags_of(bth)];
+		return icrc_seed_for(path->icrc_seed, icrc_delta_ipv4, ipv4_length(bth));
+	return icrc_seed_for(path->icrc_seed, icrc_delta_ipv6, udp_length(bth));
+}
+
+static void unmask(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth)
+{
+	struct udp_header *udp = (void *)(frame + path->udp_offset);
+	struct bth *to = (void *)(frame + path->header_length);
+
+	be16_put(&udp->checksum, NO_CHECKSUM);
+	to->congestion = bth->becn ? BTH_BECN : 0;
 }
 
 uint32_t wire_finish(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth)
 {
-	uint8_t *from = frame + path->header_length + ICRC_BTH_PREFIX;
+	uint8_t *from = frame + path->udp_offset + ICRC_SEED_UDP;
 	uint8_t *end = frame + path->udp_offset + udp_length(bth) - ICRC_LENGTH;
-	uint32_t icrc;
 
 	memset(end - pad_of(bth), 0, pad_of(bth));
-	icrc = icrc_extend(prefix_icrc(path, bth), from, (uint32_t)(end - from));
-	icrc_put(end, icrc);
+	icrc_put(end, icrc_extend(seed_for(path, bth), from, (uint32_t)(end - from)));
+	unmask(frame, path, bth);
 	return (uint32_t)(end + ICRC_LENGTH - frame);
 }

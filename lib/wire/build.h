@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets out. All that is constant for a QP is computed once, into struct wire_path: the headers
- * from Ethernet to UDP, the constant part of the BTH, and the CRC over all of that. Since the CRC
- * is linear, what varies in those headers (the two lengths, opcode and flags of the BTH) is folded
- * in by table look-ups, and a packet costs one pass over its bytes from the BTH's AckReq byte on.
+ * from Ethernet to UDP, and the CRC up to UDP's ports. Since the CRC is linear, the one thing that
+ * varies in there, the IP header's length, is folded in by table look-ups, and a packet costs one
+ * pass over its bytes from UDP's length on.
  */
 #ifndef UROCE_WIRE_BUILD_H
 #define UROCE_WIRE_BUILD_H
@@ -36,14 +36,14 @@ struct wire_path_attr {
 };
 
 struct wire_path {
-	uint8_t header[WIRE_PATH_MAX]; /* lengths zero, IPv4 checksum that of the zero length */
+	uint8_t header[WIRE_PATH_MAX]; /* lengths zero, UDP checksum masked */
 	uint8_t header_length;
 	uint8_t ip_offset;
 	uint8_t udp_offset;
 	uint8_t ip_version;
 	uint16_t pkey;
 	uint32_t destination_qp;
-	uint32_t icrc_seed; /* the CRC's state behind the constant parts, see icrc.h */
+	uint32_t icrc_seed; /* for a length of 0, see icrc.h */
 	uint32_t ip_sum;    /* IPv4: one's complement sum of the header without total length */
 };
 
@@ -71,7 +71,8 @@ struct wire_bth {
 /*
  * Writes all headers up to and including the BTH for a packet of bth->payload_length bytes and
  * returns where the extension headers go. The caller writes those and the payload behind them,
- * then calls wire_finish(). The frame needs WIRE_OVERHEAD_MAX + payload_length bytes.
+ * then calls wire_finish(); until then, some bytes of the headers are not what will be sent. The
+ * frame needs WIRE_OVERHEAD_MAX + payload_length bytes.
  */
 uint8_t *wire_start(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth);
 /* Pads with zeros, appends the ICRC. Returns the frame's length. */

@@ -220,20 +220,12 @@ int wire_encode(const struct wire_fields *fields, uint8_t *frame, uint32_t room)
 uint32_t wire_fields_icrc(const struct wire_fields *fields)
 {
 	uint8_t frame[WIRE_FIELDS_FRAME];
-	const uint8_t *header = frame + wire_header_offset(fields, HEADER_BTH);
-	int length = wire_encode(fields, frame, sizeof(frame));
 	bool is_ipv4 = wire_has(fields, HEADER_IPV4);
-	const uint8_t *ip;
-	const uint8_t *end;
-	uint32_t icrc;
+	uint32_t ip = wire_header_offset(fields, is_ipv4 ? HEADER_IPV4 : HEADER_IPV6);
+	int length = wire_encode(fields, frame, sizeof(frame));
 
 	if (length < 0)
 		return 0;
-	ip = frame + wire_header_offset(fields, is_ipv4 ? HEADER_IPV4 : HEADER_IPV6);
-	end = frame + length - fields->trailer_length - ICRC_LENGTH;
-	icrc = icrc_prefix(ip, is_ipv4 ? 4 : 6,
-		(const void *)(frame + wire_header_offset(fields, HEADER_UDP)),
-		(const void *)header);
-	header += ICRC_BTH_PREFIX;
-	return icrc_extend(icrc, header, (uint32_t)(end - header));
+	return icrc_packet(frame + ip, is_ipv4 ? 4 : 6,
+		(uint32_t)length - fields->trailer_length - ICRC_LENGTH - ip);
 }

@@ -18,16 +18,20 @@
 
 #include "headers.h"
 
-/*
- * The part of the headers whose CRC a path can keep: the 8 bytes of ones, IP, UDP and the first
- * ICRC_BTH_PREFIX bytes of the BTH, which end just before AckReq and PSN.
- */
-#define ICRC_BTH_PREFIX 8u
-
 uint32_t icrc_extend(uint32_t icrc, const void *bytes, uint32_t length);
-/* `ip` is an IPv4 header without options, or an IPv6 header. */
-uint32_t icrc_prefix(
-	const uint8_t *ip, uint8_t ip_version, const struct udp_header *udp, const struct bth *bth);
+
+/*
+ * The ICRC of a packet: `length` bytes from its IP header (IPv4 without options, or IPv6) to its
+ * pad; UDP and BTH are there.
+ */
+uint32_t icrc_packet(const uint8_t *ip, uint8_t ip_version, uint32_t length);
+
+/*
+ * The part whose CRC a path can keep: the 8 bytes of ones, the IP header, and UDP's ports. Behind
+ * it, UDP's length and checksum and the BTH make 16 bytes at least, from which on ISA-L is fast.
+ */
+#define ICRC_SEED_UDP 4u
+uint32_t icrc_seed(const uint8_t *ip, uint8_t ip_version);
 
 static inline uint32_t icrc_get(const uint8_t *at)
 {
@@ -42,24 +46,22 @@ static inline void icrc_put(uint8_t *at, uint32_t icrc)
 }
 
 /*
- * CRC is linear: if one byte of the prefix changes from a to b, the CRC of the prefix changes by
- * exclusive or with an amount that depends on a ^ b and on how many bytes follow, and on nothing
- * else. One table per byte that varies between the packets of a path; made by icrc_delta.py.
+ * CRC is linear: if one byte of the seed's part changes from a to b, the seed changes by exclusive
+ * or with an amount that depends on a ^ b and on how many bytes follow, and on nothing else. So the
+ * length in the IP header, which varies between the packets of a path, is folded into a seed that
+ * was made for length 0. One table for each of its bytes, high and low; made by icrc_delta.py.
  */
 struct icrc_delta {
 	uint32_t by[256];
 };
 
-extern const struct icrc_delta icrc_delta_ipv4_length[2]; /* high byte, low byte */
-extern const struct icrc_delta icrc_delta_ipv6_length[2];
-extern const struct icrc_delta icrc_delta_udp_length[2];
-extern const struct icrc_delta icrc_delta_opcode;
-extern const struct icrc_delta icrc_delta_flags;
+extern const struct icrc_delta icrc_delta_ipv4[2];
+extern const struct icrc_delta icrc_delta_ipv6[2];
 
-/* For a 16-bit field that was 0. */
-static inline uint32_t icrc_delta16(const struct icrc_delta delta[2], uint16_t value)
+static inline uint32_t icrc_seed_for(
+	uint32_t seed, const struct icrc_delta delta[2], uint16_t ip_length)
 {
-	return delta[0].by[value >> 8] ^ delta[1].by[value & 0xff];
+	return seed ^ delta[0].by[ip_length >> 8] ^ delta[1].by[ip_length & 0xff];
 }
 
 #endif

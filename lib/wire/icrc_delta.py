@@ -8,17 +8,12 @@ import sys
 
 POLYNOMIAL = 0xEDB88320  # 0x04C11DB7, least significant bit first
 
-# Bytes of the prefix, counted from its end (the end of the BTH's destination QP).
-BTH = 8
-UDP = BTH + 8
-IPV4 = UDP + 20
-IPV6 = UDP + 40
-TABLES = [  # name, how many bytes follow each byte
-    ("ipv4_length", [IPV4 - 2 - 1, IPV4 - 3 - 1]),
-    ("ipv6_length", [IPV6 - 4 - 1, IPV6 - 5 - 1]),
-    ("udp_length", [UDP - 4 - 1, UDP - 5 - 1]),
-    ("opcode", [BTH - 0 - 1]),
-    ("flags", [BTH - 1 - 1]),
+UDP_PORTS = 4  # the seed ends behind them
+IPV4 = UDP_PORTS + 20
+IPV6 = UDP_PORTS + 40
+TABLES = [  # name, how many bytes follow the high byte and the low byte of the length
+    ("ipv4", [IPV4 - 2 - 1, IPV4 - 3 - 1]),
+    ("ipv6", [IPV6 - 4 - 1, IPV6 - 5 - 1]),
 ]
 
 
@@ -39,8 +34,5 @@ def table(following):
 with open(sys.argv[1], "w", encoding="ascii") as output:
     output.write("/* Made by icrc_delta.py. */\n#include \"icrc.h\"\n")
     for name, following in TABLES:
-        if len(following) == 1:
-            output.write(f"\nconst struct icrc_delta icrc_delta_{name} = {table(following[0])};\n")
-        else:
-            both = ", ".join(table(n) for n in following)
-            output.write(f"\nconst struct icrc_delta icrc_delta_{name}[2] = {{{both}}};\n")
+        both = ", ".join(table(n) for n in following)
+        output.write(f"\nconst struct icrc_delta icrc_delta_{name}[2] = {{{both}}};\n")

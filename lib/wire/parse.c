@@ -5,6 +5,7 @@
  * subtracted from, what is known to be there.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "icrc.h"
 #include "parse.h"
@@ -50,16 +51,20 @@ static enum wire_drop parse_ethernet(struct span *rest, struct wire_packet *pack
 	return WIRE_OK;
 }
 
-/* RFC 1071: the sum over a header with a right checksum is all ones. */
+/* RFC 1071: the sum over a header with a right checksum is all ones, in any byte order. */
 static bool ipv4_checksum_ok(const uint8_t *header, uint32_t length)
 {
-	uint32_t sum = 0;
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < length; i += 2)
-		sum += (uint32_t)header[i] << 8 | header[i + 1];
+	for (uint32_t i = 0; i < length; i += sizeof(uint32_t)) {
+		uint32_t word;
+
+		memcpy(&word, header + i, sizeof(word));
+		sum += word;
+	}
+	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return sum == 0xffff;
+	return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
 /* RFC 791. Whatever lies behind the total length is Ethernet's padding and cut off. */
@@ -238,13 +243,8 @@ static const uint8_t *icrc_of(const struct wire_packet *packet)
 
 uint32_t wire_icrc(const struct wire_packet *packet)
 {
-	const uint8_t *bth = (const uint8_t *)packet->bth;
-	const uint8_t *from = bth + ICRC_BTH_PREFIX;
-	uint32_t icrc;
-
-	icrc = icrc_prefix(packet->ip, packet->ip_version,
-		(const void *)(bth - sizeof(struct udp_header)), packet->bth);
-	return icrc_extend(icrc, from, (uint32_t)(icrc_of(packet) - from));
+	return icrc_packet(
+		packet->ip, packet->ip_version, (uint32_t)(icrc_of(packet) - packet->ip));
 }
 
 bool wire_icrc_ok(const struct wire_packet *packet)

@@ -20,15 +20,6 @@ static const uint8_t soft_roce[2][62] = {
 		0x01, 0x0b, 0xc4, 0xa1, 0x14},
 };
 
-static uint32_t icrc_of(const uint8_t *ip, uint8_t version, uint32_t ip_length, uint32_t body)
-{
-	const uint8_t *udp = ip + ip_length;
-	const uint8_t *bth = udp + 8;
-	uint32_t icrc = icrc_prefix(ip, version, (const void *)udp, (const void *)bth);
-
-	return icrc_extend(icrc, bth + 8, body + 4);
-}
-
 static void check_value(void)
 {
 	const uint8_t digits[] = {'1', '2', '3', '4', '5', '6', '7', '8', '9'};
@@ -42,9 +33,9 @@ static void check_value(void)
 
 static void as_soft_roce(void)
 {
-	CU_ASSERT_EQUAL(icrc_of(soft_roce[0] + 14, 4, 20, 0), 0x80cce6b0);
+	CU_ASSERT_EQUAL(icrc_packet(soft_roce[0] + 14, 4, 40), 0x80cce6b0);
 	CU_ASSERT_EQUAL(icrc_get(soft_roce[0] + 54), 0x80cce6b0);
-	CU_ASSERT_EQUAL(icrc_of(soft_roce[1] + 14, 4, 20, 4), 0x14a1c40b);
+	CU_ASSERT_EQUAL(icrc_packet(soft_roce[1] + 14, 4, 44), 0x14a1c40b);
 }
 
 static void bytes_on_the_wire(void)
@@ -60,21 +51,21 @@ static void bytes_on_the_wire(void)
 static void check_masks(bool ipv6, const uint8_t *masked)
 {
 	struct frame_spec spec = {.ipv6 = ipv6, .opcode = 0x04, .body = 8, .psn = 77};
-	uint32_t ip_length = ipv6 ? 40 : 20;
+	uint32_t length = (ipv6 ? 40 : 20) + 8 + 12 + 8;
 	struct frame frame;
 	uint32_t right;
 	uint8_t *ip;
 
 	frame_make(&frame, &spec);
 	ip = frame.byte + frame.ip;
-	right = icrc_of(ip, ipv6 ? 6 : 4, ip_length, 8);
+	right = icrc_packet(ip, ipv6 ? 6 : 4, length);
 	CU_ASSERT_EQUAL(right, icrc_get(frame.byte + frame.icrc));
-	for (uint32_t bit = 0; bit < (ip_length + 8 + 12 + 8) * 8; bit++) {
+	for (uint32_t bit = 0; bit < length * 8; bit++) {
 		uint8_t mask = (uint8_t)(0x80 >> bit % 8);
 		uint32_t icrc;
 
 		ip[bit / 8] ^= mask;
-		icrc = icrc_of(ip, ipv6 ? 6 : 4, ip_length, 8);
+		icrc = icrc_packet(ip, ipv6 ? 6 : 4, length);
 		CU_ASSERT_EQUAL(icrc == right, (masked[bit / 8] & mask) != 0);
 		ip[bit / 8] ^= mask;
 	}
@@ -116,17 +107,48 @@ static void check_delta(const struct icrc_delta *delta, uint32_t following)
 
 static void deltas(void)
 {
-	check_delta(&icrc_delta_ipv4_length[0], 17 + 8 + 8); /* byte 2 of 20, then UDP, then BTH */
-	check_delta(&icrc_delta_ipv4_length[1], 16 + 8 + 8);
-	check_delta(&icrc_delta_ipv6_length[0], 35 + 8 + 8); /* byte 4 of 40 */
-	check_delta(&icrc_delta_ipv6_length[1], 34 + 8 + 8);
-	check_delta(&icrc_delta_udp_length[0], 3 + 8); /* byte 4 of 8 */
-	check_delta(&icrc_delta_udp_length[1], 2 + 8);
-	check_delta(&icrc_delta_opcode, 7);
-	check_delta(&icrc_delta_flags, 6);
-	CU_ASSERT_EQUAL(icrc_delta16(icrc_delta_udp_length, 0), 0);
-	CU_ASSERT_EQUAL(icrc_delta16(icrc_delta_udp_length, 0x1234),
-		icrc_delta_udp_length[0].by[0x12] ^ icrc_delta_udp_length[1].by[0x34]);
+	check_delta(&icrc_delta_ipv4[0], 17 + 4); /* byte 2 of 20, then UDP's ports */
+	check_delta(&icrc_delta_ipv4[1], 16 + 4);
+	check_delta(&icrc_delta_ipv6[0], 35 + 4); /* byte 4 of 40 */
+	check_delta(&icrc_delta_ipv6[1], 34 + 4);
+	CU_ASSERT_EQUAL(icrc_seed_for(7, icrc_delta_ipv4, 0), 7);
+}
+
+/* A seed for length 0 with a length folded in is the seed of a header with that length. */
+static void seeds(void)
+{
+	for (uint32_t length = 0; length < 0x10000; length += 251) {
+		struct frame_spec spec = {.ipv6 = length & 1, .opcode = 0x04};
+		const struct icrc_delta *delta = spec.ipv6 ? icrc_delta_ipv6 : icrc_delta_ipv4;
+		uint8_t version = spec.ipv6 ? 6 : 4;
+		struct frame frame;
+		uint8_t *field;
+		uint32_t seed;
+
+		frame_make(&frame, &spec);
+		field = frame.byte + frame.ip + (spec.ipv6 ? 4 : 2);
+		memset(field, 0, 2);
+		seed = icrc_seed(frame.byte + frame.ip, version);
+		field[0] = (uint8_t)(length >> 8);
+		field[1] = (uint8_t)length;
+		CU_ASSERT_EQUAL(icrc_seed_for(seed, delta, (uint16_t)length),
+			icrc_seed(frame.byte + frame.ip, version));
+	}
+}
+
+/* Around the length up to which the rest is copied, and around ISA-L's own steps. */
+static void lengths(void)
+{
+	for (uint32_t body = 0; body < 1100; body += body < 340 ? 1 : 97)
+		for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+			struct frame_spec spec = {.ipv6 = ipv6, .opcode = 0x04, .body = body};
+			struct frame frame;
+
+			frame_make(&frame, &spec);
+			CU_ASSERT_EQUAL(icrc_packet(frame.byte + frame.ip, ipv6 ? 6 : 4,
+						frame.icrc - frame.ip),
+				frame_icrc(&frame));
+		}
 }
 
 static const struct unit_case cases[] = {
@@ -135,6 +157,8 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(bytes_on_the_wire),
 	UNIT_CASE(masks),
 	UNIT_CASE(deltas),
+	UNIT_CASE(seeds),
+	UNIT_CASE(lengths),
 };
 
 UNIT_MAIN("wire-icrc", cases)

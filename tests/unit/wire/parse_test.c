@@ -217,8 +217,17 @@ static void ipv4_checksum(void)
 	struct wire_packet packet;
 
 	frame_make(&frame, &spec);
-	frame.byte[frame.ip + 10] ^= 1;
-	CU_ASSERT_EQUAL(wire_parse(frame.byte, frame.length, &packet), WIRE_IP_HEADER);
+	memset(frame.byte + frame.ip + 12, 0xff, 8); /* many carries */
+	for (unsigned int id = 0; id < 0x10000; id += 7) {
+		uint8_t bit = (uint8_t)(1 << id % 8);
+
+		frame.byte[frame.ip + 4] = (uint8_t)(id >> 8);
+		frame.byte[frame.ip + 5] = (uint8_t)id;
+		frame_seal(&frame);
+		CU_ASSERT_EQUAL(wire_parse(frame.byte, frame.length, &packet), WIRE_OK);
+		frame.byte[frame.ip + 10 + id % 2] ^= bit;
+		CU_ASSERT_EQUAL(wire_parse(frame.byte, frame.length, &packet), WIRE_IP_HEADER);
+	}
 }
 
 static void cut(bool ipv6, bool vlan)
