@@ -108,10 +108,19 @@ static uint32_t copy_inline(uint8_t *to, const struct ibv_sge *list, int count)
 	uint32_t length = 0;
 
 	for (int i = 0; i < count; i++) {
+		if (list[i].length == 0) /* its address may be anything */
+			continue;
 		memcpy(to + length, (const void *)(uintptr_t)list[i].addr, list[i].length);
 		length += list[i].length;
 	}
 	return length;
+}
+
+/* The list may be NULL if it is empty. */
+static void copy_sges(void *to, const struct ibv_sge *list, int count)
+{
+	if (count)
+		memcpy(to, list, (size_t)count * sizeof(*list));
 }
 
 static void write_bind(struct uroce_abi_send_wqe *wqe, const struct ibv_send_wr *wr)
@@ -171,7 +180,7 @@ static void write_send(
 		return;
 	}
 	wqe->sge_count = (uint16_t)wr->num_sge;
-	memcpy(behind, wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
+	copy_sges(behind, wr->sg_list, wr->num_sge);
 }
 
 /* ---- send ---- */
@@ -264,7 +273,7 @@ static int post_recv_chain(
 
 		wqe->wr_id = (*wr)->wr_id;
 		wqe->sge_count = (uint32_t)(*wr)->num_sge;
-		memcpy(wqe + 1, (*wr)->sg_list, (size_t)(*wr)->num_sge * sizeof(struct ibv_sge));
+		copy_sges(wqe + 1, (*wr)->sg_list, (*wr)->num_sge);
 		wq_publish(wq, position + i);
 	}
 	return *taken < fit ? ENOMEM : error;

@@ -100,10 +100,11 @@ static void blocking(void)
 }
 
 static volatile sig_atomic_t alarms;
+static volatile sig_atomic_t completing; /* the second alarm brings the completion */
 
 static void on_alarm(int signal)
 {
-	if (++alarms == 2)
+	if (++alarms == 2 && completing)
 		world_complete(&world, 0);
 }
 
@@ -127,9 +128,11 @@ static void signals(void)
 	begin(false);
 	CU_ASSERT_EQUAL(ibv_req_notify_cq(world.cq, 0), 0);
 	CU_ASSERT_EQUAL(world_send(world.qp, 1), 0);
+	completing = false;
 	set_alarm(0);
 	ASSERT_MINUS_ERRNO(ibv_get_cq_event(world.channel, &cq, &context), EINTR);
-	CU_ASSERT_EQUAL(alarms, 1);
+	CU_ASSERT(alarms >= 1);
+	completing = true;
 	set_alarm(SA_RESTART);
 	CU_ASSERT_EQUAL(ibv_get_cq_event(world.channel, &cq, &context), 0);
 	CU_ASSERT(alarms >= 2);

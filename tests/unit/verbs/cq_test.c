@@ -59,8 +59,7 @@ static void foreign_channel(void)
 	CU_ASSERT_EQUAL(ibv_destroy_comp_channel(channel), 0);
 	CU_ASSERT_EQUAL(ibv_close_device(other), 0);
 	CU_ASSERT_EQUAL(fake_clients(world.engine), 1);
-	ibv_close_device(world.context);
-	fake_destroy(world.engine);
+	world_close(&world);
 }
 
 static void resized(void)

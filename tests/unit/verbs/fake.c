@@ -28,6 +28,7 @@ struct queues {
 
 struct client {
 	struct engine *engine;
+	struct client *earlier;
 	struct region *region;
 	struct sendring_set *set;
 	bool used[KINDS][FAKE_OBJECTS + 1];
@@ -421,19 +422,18 @@ static void take_announcements(struct client *client)
 	}
 }
 
-static unsigned int round_of(struct engine *engine, struct client *client)
+/* Under the engine's lock. */
+static unsigned int round_locked(struct engine *engine, struct client *client)
 {
 	const struct region_view *view = region_engine_view(client->region);
 	struct uroce_abi_command *slots = region_at(view, region_header(view)->commands, 1);
-	uint64_t posted;
+	uint64_t posted =
+		__atomic_exchange_n(&region_header(view)->doorbell.posted, 0, __ATOMIC_ACQUIRE);
 
-	pthread_mutex_lock(&engine->lock);
-	posted = __atomic_exchange_n(&region_header(view)->doorbell.posted, 0, __ATOMIC_ACQUIRE);
 	for (uint64_t left = posted; left; left &= left - 1)
 		answer(engine, client, &slots[__builtin_ctzll(left)]);
 	take_announcements(client);
 	engine->rounds++;
-	pthread_mutex_unlock(&engine->lock);
 	return posted != 0;
 }
 
@@ -468,6 +468,7 @@ static int door_attach(struct engine *engine, struct client **client, struct reg
 		sendring_set_create(made->region, FAKE_OBJECTS, false, &made->set))
 		abort();
 	pthread_mutex_lock(&engine->lock);
+	made->earlier = engine->client;
 	engine->client = made;
 	engine->clients++;
 	pthread_mutex_unlock(&engine->lock);
@@ -481,8 +482,11 @@ static void door_detach(struct client *client)
 	struct engine *engine = client->engine;
 
 	pthread_mutex_lock(&engine->lock);
-	if (engine->client == client)
-		engine->client = NULL;
+	for (struct client **link = &engine->client; *link; link = &(*link)->earlier)
+		if (*link == client) {
+			*link = client->earlier;
+			break;
+		}
 	engine->clients--;
 	pthread_mutex_unlock(&engine->lock);
 	sendring_set_destroy(client->region, client->set);
@@ -492,7 +496,15 @@ static void door_detach(struct client *client)
 
 static unsigned int door_drive(struct client *client)
 {
-	return client->engine->dedicated ? 0 : round_of(client->engine, client);
+	struct engine *engine = client->engine;
+	unsigned int moved;
+
+	if (engine->dedicated)
+		return 0;
+	pthread_mutex_lock(&engine->lock);
+	moved = round_locked(engine, client);
+	pthread_mutex_unlock(&engine->lock);
+	return moved;
 }
 
 static int door_dedicated(struct client *client)
@@ -525,12 +537,13 @@ static void *work(void *argument)
 	struct engine *engine = argument;
 
 	while (!__atomic_load_n(&engine->stop, __ATOMIC_RELAXED)) {
-		struct client *client;
+		unsigned int moved = 0;
 
 		pthread_mutex_lock(&engine->lock);
-		client = engine->client;
+		if (engine->client)
+			moved = round_locked(engine, engine->client);
 		pthread_mutex_unlock(&engine->lock);
-		if (!client || round_of(engine, client) == 0)
+		if (!moved)
 			sched_yield();
 	}
 	return NULL;
@@ -568,9 +581,21 @@ void fake_fail(struct engine *engine, uint32_t op, int status)
 	engine->status[op] = status;
 }
 
+/* What the worker's thread writes is read under its lock. */
+static unsigned int peek(const struct engine *engine, const unsigned int *number)
+{
+	pthread_mutex_t *lock = &((struct engine *)(uintptr_t)engine)->lock;
+	unsigned int value;
+
+	pthread_mutex_lock(lock);
+	value = *number;
+	pthread_mutex_unlock(lock);
+	return value;
+}
+
 unsigned int fake_commands(const struct engine *engine, uint32_t op)
 {
-	return engine->count[op];
+	return peek(engine, &engine->count[op]);
 }
 
 const struct uroce_abi_command *fake_last(const struct engine *engine, uint32_t op)
@@ -580,7 +605,7 @@ const struct uroce_abi_command *fake_last(const struct engine *engine, uint32_t 
 
 unsigned int fake_clients(const struct engine *engine)
 {
-	return engine->clients;
+	return peek(engine, &engine->clients);
 }
 
 unsigned int fake_objects(const struct engine *engine)
@@ -598,12 +623,12 @@ unsigned int fake_objects(const struct engine *engine)
 
 unsigned int fake_threads(const struct engine *engine)
 {
-	return engine->client->threads;
+	return peek(engine, &engine->client->threads);
 }
 
 unsigned int fake_rounds(const struct engine *engine)
 {
-	return engine->rounds;
+	return peek(engine, &engine->rounds);
 }
 
 unsigned int fake_announcements(struct engine *engine, uint32_t *last)

@@ -16,7 +16,7 @@ static void begin(void)
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(library);
 	foreign = dlsym(library, "foreign");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(foreign); /* else it is the real library: a wrong run path */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(foreign); /* else it is the real one: no LD_LIBRARY_PATH */
 	foreign->list_error = 0;
 	foreign->calls = 0;
 	world_open(&world, false);

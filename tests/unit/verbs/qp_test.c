@@ -55,8 +55,7 @@ static void wrong_creates(void)
 		fake_fail(world.engine, UROCE_ABI_CREATE_QP, -errors[i]);
 		ASSERT_NULL_ERRNO(ibv_create_qp(world.pd, &init), errors[i]);
 	}
-	ibv_close_device(world.context);
-	fake_destroy(world.engine);
+	world_close(&world);
 }
 
 static void create_ex(void)
