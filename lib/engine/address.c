@@ -59,7 +59,7 @@ static uint8_t hop_limit(const struct ibv_ah_attr *av)
 
 static bool vector_ok(const struct ibv_ah_attr *av)
 {
-	return av->is_global == 1 && av->port_num == LIMIT_PORT && av->sl <= SL_MAX &&
+	return av->is_global && av->port_num == LIMIT_PORT && av->sl <= SL_MAX &&
 		av->grh.flow_label <= FLOW_LABEL_MAX && !is_zero(av->grh.dgid.raw);
 }
 
@@ -97,11 +97,21 @@ int address_find(struct port *port, const struct ibv_ah_attr *av, struct address
 	return port->ops->route(port, path->source, path->destination, &address->neighbour);
 }
 
-int address_resolve(struct port *port, struct address *address, uint64_t now)
+/* The port may have sent a question, so when it wants to run next has changed. */
+static int ask(struct worker *worker, uint32_t neighbour, uint8_t mac[6])
+{
+	struct port *port = worker->engine->port;
+	int error = port->ops->neighbour(port, neighbour, worker->core.now, mac);
+
+	worker->asked |= error == -EINPROGRESS;
+	return error;
+}
+
+int address_resolve(struct worker *worker, struct address *address)
 {
 	if (address->own)
 		return 0;
-	return port->ops->neighbour(port, address->neighbour, now, address->path.destination_mac);
+	return ask(worker, address->neighbour, address->path.destination_mac);
 }
 
 /*
@@ -122,15 +132,13 @@ enum ibv_mtu address_mtu(uint32_t port_mtu)
 
 static void refresh_qp(struct worker *worker, struct engine_qp *qp)
 {
-	struct port *port = worker->engine->port;
 	struct wire_path *path = rc_qp_path(qp->rc);
 	uint8_t mac[6];
 
 	if (!qp->routed)
 		return;
 	/* While the neighbour is being asked, or doesn't answer, the old MAC stays. */
-	if (port->ops->neighbour(port, qp->neighbour, worker->core.now, mac) != 0 ||
-		memcmp(path->header, mac, sizeof(mac)) == 0)
+	if (ask(worker, qp->neighbour, mac) != 0 || memcmp(path->header, mac, sizeof(mac)) == 0)
 		return;
 	wire_path_set_mac(path, mac);
 	worker->counters.mac_changes++;

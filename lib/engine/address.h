@@ -29,7 +29,7 @@ struct address {
  */
 int address_find(struct port *port, const struct ibv_ah_attr *av, struct address *address);
 /* The MAC. 0, -EINPROGRESS (ask again), -EHOSTUNREACH. */
-int address_resolve(struct port *port, struct address *address, uint64_t now);
+int address_resolve(struct worker *worker, struct address *address);
 
 /* The largest path MTU that a port's frames carry; 0: none. */
 enum ibv_mtu address_mtu(uint32_t port_mtu);

@@ -28,15 +28,15 @@ static int make(struct client *client, struct command *command, struct engine_pd
 int command_create_ah(struct worker *worker, struct command *command)
 {
 	struct engine_pd *pd = client_object(command->client, OBJECT_PD, command->abi.u.ah.pd);
-	struct port *port = worker->engine->port;
 	int error = 0;
 
 	if (!pd) /* never was, or went while we waited */
 		return -EINVAL;
 	if (!list_linked(&command->pending))
-		error = address_find(port, &command->abi.u.ah.attr, &command->address);
+		error = address_find(
+			worker->engine->port, &command->abi.u.ah.attr, &command->address);
 	if (!error)
-		error = address_resolve(port, &command->address, worker->core.now);
+		error = address_resolve(worker, &command->address);
 	if (error)
 		return error == -EINPROGRESS ? COMMAND_PENDING : error;
 	return make(command->client, command, pd);

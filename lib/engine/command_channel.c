@@ -11,10 +11,11 @@
 /* In the request's object: the context's asynchronous channel is asked for. */
 #define WANTS_EVENTS 1u
 
-static int make(struct client *client, struct command *command, struct engine_channel *channel)
+static int make(struct client *client, struct command *command, uint32_t depth,
+	struct engine_channel *channel)
 {
 	int error = eventring_create(
-		client->region, EVENTS_PENDING, command->abi.u.channel.eventfd, &channel->events);
+		client->region, depth, command->abi.u.channel.eventfd, &channel->events);
 
 	if (error)
 		return error;
@@ -41,7 +42,8 @@ int command_create_channel(struct worker *worker, struct command *command)
 	if (!channel)
 		return -ENOMEM;
 	events_channel_init(channel);
-	error = make(client, command, channel);
+	error = make(
+		client, command, asynchronous ? ASYNC_EVENTS_PENDING : EVENTS_PENDING, channel);
 	if (error) {
 		free(channel);
 		return error;

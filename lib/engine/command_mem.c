@@ -171,6 +171,6 @@ void keys_vanish(struct client *client)
 
 	for (uint32_t handle = handle_next(pds, 0); handle; handle = handle_next(pds, handle))
 		mem_pd_release(client->engine->mem, find_pd(client, handle)->number);
-	while (!list_empty(&client->keys))
-		disown(container_of(list_first(&client->keys), struct engine_key, node));
+	list_for_each_safe (key, &client->keys)
+		disown(container_of(key, struct engine_key, node));
 }

@@ -80,7 +80,6 @@ int command_free(struct worker *worker, struct command *command)
 
 void memory_vanish(struct client *client)
 {
-	while (!list_empty(&client->allocations))
-		drop(client,
-			container_of(list_first(&client->allocations), struct allocation, node));
+	list_for_each_safe (node, &client->allocations)
+		drop(client, container_of(node, struct allocation, node));
 }

@@ -95,7 +95,7 @@ static int apply(struct engine_qp *qp, struct command *command)
 /* Waits for the neighbour; then the rest. */
 static int resolve(struct worker *worker, struct engine_qp *qp, struct command *command)
 {
-	int error = address_resolve(worker->engine->port, &command->address, worker->core.now);
+	int error = address_resolve(worker, &command->address);
 
 	if (error == -EINPROGRESS)
 		return COMMAND_PENDING;

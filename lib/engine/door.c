@@ -17,6 +17,22 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct list engines = {&engines, &engines};
 
+/* A fork while another thread holds the lock would leave it held in the child for ever. */
+static void lock_engines(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void unlock_engines(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+	pthread_atfork(lock_engines, unlock_engines, unlock_engines);
+}
+
 /* ---- the engines' side ---- */
 
 /* A child of fork() inherits the list but no engine: the threads that drive them, the ports and
@@ -39,14 +55,16 @@ static struct engine *find(const char *name)
 
 int doors_add(struct engine *engine)
 {
+	static pthread_once_t watched = PTHREAD_ONCE_INIT;
 	int error = 0;
 
-	pthread_mutex_lock(&lock);
+	pthread_once(&watched, watch_forks);
+	lock_engines();
 	if (find(engine->name))
 		error = -EEXIST;
 	else
 		list_append(&engines, &engine->node);
-	pthread_mutex_unlock(&lock);
+	unlock_engines();
 	return error;
 }
 
@@ -54,12 +72,12 @@ int doors_remove(struct engine *engine)
 {
 	int error = 0;
 
-	pthread_mutex_lock(&lock);
+	lock_engines();
 	if (engine->client_count)
 		error = -EBUSY;
 	else
 		list_remove(&engine->node);
-	pthread_mutex_unlock(&lock);
+	unlock_engines();
 	return error;
 }
 
@@ -69,7 +87,7 @@ static struct engine *nth_engine(unsigned int n)
 {
 	struct engine *found = NULL;
 
-	pthread_mutex_lock(&lock);
+	lock_engines();
 	list_for_each (node, &engines) {
 		struct engine *engine = container_of(node, struct engine, node);
 
@@ -78,7 +96,7 @@ static struct engine *nth_engine(unsigned int n)
 			break;
 		}
 	}
-	pthread_mutex_unlock(&lock);
+	unlock_engines();
 	return found;
 }
 
@@ -108,20 +126,20 @@ static int attach(struct engine *engine, struct client **client, struct region_v
 {
 	int error = -ENODEV;
 
-	pthread_mutex_lock(&lock);
+	lock_engines();
 	if (is_listed(engine))
 		error = client_attach(engine, client);
 	if (!error)
 		*view = *(*client)->view;
-	pthread_mutex_unlock(&lock);
+	unlock_engines();
 	return error;
 }
 
 static void detach(struct client *client)
 {
-	pthread_mutex_lock(&lock);
+	lock_engines();
 	client_detach(client);
-	pthread_mutex_unlock(&lock);
+	unlock_engines();
 }
 
 static unsigned int drive(struct client *client)

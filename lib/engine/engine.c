@@ -117,7 +117,8 @@ int engine_create(const struct engine_config *config, struct engine **created)
 	return 0;
 }
 
-/* Not found through the door any more, no client can come. */
+/* Nobody finds it through the door any more, and whoever drives it has stopped to; the last round
+ * may just be ending. */
 int engine_destroy(struct engine *engine)
 {
 	struct port *port = engine->port;
@@ -125,6 +126,7 @@ int engine_destroy(struct engine *engine)
 	if (doors_remove(engine) != 0)
 		return -EBUSY;
 	engine_pause(engine);
+	engine_resume(engine);
 	free_engine(engine);
 	port->ops->close(port);
 	return 0;

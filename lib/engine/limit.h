@@ -26,7 +26,9 @@
 /* Address space per client; it becomes memory with use. */
 #define REGION_SIZE (64ull << 30)
 
-/* Events that a channel's ring holds; further ones are kept by the engine. */
+/* Events that a channel's ring holds; further ones are kept by the engine. Asynchronous ones have
+ * room for many QPs at once: COMM_EST should be seen before the completion that came with it. */
 #define EVENTS_PENDING 512u
+#define ASYNC_EVENTS_PENDING 8192u
 
 #endif

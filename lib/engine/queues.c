@@ -168,7 +168,10 @@ static void state_changed(struct rc_core *core, struct rc_qp *rc, enum ibv_qp_st
 {
 	struct engine_qp *qp = to_qp(rc);
 
-	if (state == IBV_QPS_ERR && !qp->srq)
+	if (state != IBV_QPS_ERR)
+		return;
+	scheduler_move(qp, &qp->worker->flushing);
+	if (!qp->srq)
 		wq_set_notice(&qp->rq, UROCE_ABI_ANNOUNCE_RECV);
 }
 

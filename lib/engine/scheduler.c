@@ -5,7 +5,7 @@
 #include "object.h"
 #include "state.h"
 
-/* QPs a round and outlet: what a round costs stays bounded when nothing can be sent. */
+/* QPs a round and line: bounds what a round costs. */
 #define TURNS 64u
 
 void scheduler_init(struct outlet *outlet, struct packet *out, uint32_t room)
@@ -40,11 +40,22 @@ void scheduler_move(struct engine_qp *qp, struct outlet *outlet)
 		scheduler_add(qp);
 }
 
-/*
- * A QP is out of the line while it has its turn, so that being activated meanwhile puts it back.
- * QPs that only flush need no packet, so a full outlet doesn't end the round.
- */
-void scheduler_run(struct worker *worker, struct outlet *outlet)
+/* A QP is out of the line while it has its turn, so that being activated meanwhile puts it back. */
+static void turn(struct worker *worker, struct outlet *outlet)
+{
+	struct engine_qp *qp = container_of(list_first(&outlet->line), struct engine_qp, active);
+
+	scheduler_remove(qp);
+	if (rc_transmit(&worker->core, qp->rc, worker->budget))
+		scheduler_add(qp);
+}
+
+static bool may_send(const struct rc_core *core)
+{
+	return core->free_count && core->out_count < core->out_room;
+}
+
+void scheduler_send(struct worker *worker, struct outlet *outlet)
 {
 	struct rc_core *core = &worker->core;
 	uint32_t turns = outlet->length < TURNS ? outlet->length : TURNS;
@@ -52,13 +63,18 @@ void scheduler_run(struct worker *worker, struct outlet *outlet)
 	core->out = outlet->out;
 	core->out_count = outlet->count;
 	core->out_room = outlet->room;
-	for (; turns && outlet->length; turns--) {
-		struct engine_qp *qp =
-			container_of(list_first(&outlet->line), struct engine_qp, active);
-
-		scheduler_remove(qp);
-		if (rc_transmit(core, qp->rc, worker->budget))
-			scheduler_add(qp);
-	}
+	for (; turns && outlet->length && may_send(core); turns--)
+		turn(worker, outlet);
 	outlet->count = core->out_count;
+}
+
+void scheduler_flush(struct worker *worker)
+{
+	struct outlet *outlet = &worker->flushing;
+	uint32_t turns = outlet->length < TURNS ? outlet->length : TURNS;
+
+	worker->core.out_count = 0;
+	worker->core.out_room = 0;
+	for (; turns && outlet->length; turns--)
+		turn(worker, outlet);
 }

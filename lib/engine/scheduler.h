@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which QP may send next. QPs that have something to send wait in a line; each gets a budget of
- * packets a turn and goes to the line's end if it has more. There is one line per way out, so that
- * a port that takes nothing doesn't hold up what is looped, nor the other way round.
+ * packets a turn and goes to the line's end if it has more. Who finds no buffer keeps its place.
+ *
+ * There is one line per way out, so that a port that takes nothing doesn't hold up what is looped,
+ * nor the other way round; and one for QPs in ERR, which flush and need no packets.
  */
 #ifndef UROCE_ENGINE_SCHEDULER_H
 #define UROCE_ENGINE_SCHEDULER_H
@@ -30,7 +32,9 @@ void scheduler_add(struct engine_qp *qp);
 void scheduler_remove(struct engine_qp *qp);
 /* The QP's packets go another way from now on. */
 void scheduler_move(struct engine_qp *qp, struct outlet *outlet);
-/* A turn for those that are in the line now, as far as the round goes. */
-void scheduler_run(struct worker *worker, struct outlet *outlet);
+/* A turn for those that are in the line now, as far as buffers and room go. */
+void scheduler_send(struct worker *worker, struct outlet *outlet);
+/* The same for the line that sends nothing. */
+void scheduler_flush(struct worker *worker);
 
 #endif

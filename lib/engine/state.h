@@ -58,11 +58,13 @@ struct worker {
 	uint32_t budget; /* packets a QP and turn */
 	struct outlet to_port;
 	struct outlet to_self;
-	struct list touched; /* struct engine_cq */
+	struct outlet flushing; /* QPs in ERR */
+	struct list touched;	/* struct engine_cq */
 	struct list failed;
 	struct list kept;    /* struct engine_channel */
 	struct list pending; /* struct command */
 	uint64_t service_due;
+	bool asked; /* a neighbour, in this round */
 	struct refresh refresh;
 	uint64_t drops[WIRE_DROPS];
 	struct engine_counters counters;

@@ -22,8 +22,10 @@ static void service_port(struct worker *worker)
 {
 	struct port *port = worker->engine->port;
 
-	if (worker->core.now >= worker->service_due)
-		worker->service_due = port->ops->service(port, worker->core.now);
+	if (!worker->asked && worker->core.now < worker->service_due)
+		return;
+	worker->asked = false;
+	worker->service_due = port->ops->service(port, worker->core.now);
 }
 
 unsigned int worker_round(struct worker *worker)
@@ -35,15 +37,18 @@ unsigned int worker_round(struct worker *worker)
 	service_port(worker);
 	address_refresh(worker);
 	commands_run(worker);
+	service_port(worker); /* if neighbours were asked for */
 	announce_take(worker);
 
-	tx_refill(worker);
 	moved = rx_run(worker);
 	moved += loopback_run(worker);
 	rc_core_run_timers(&worker->core);
 
-	scheduler_run(worker, &worker->to_port);
-	scheduler_run(worker, &worker->to_self);
+	tx_refill(worker);
+	scheduler_send(worker, &worker->to_port);
+	tx_refill(worker);
+	scheduler_send(worker, &worker->to_self);
+	scheduler_flush(worker);
 	moved += tx_flush(worker);
 
 	queues_settle(worker);
@@ -75,7 +80,7 @@ static bool client_waits(const struct client *client)
 bool worker_busy(struct worker *worker)
 {
 	if (worker->to_port.length || worker->to_port.count || worker->to_self.length ||
-		worker->to_self.count || !list_empty(&worker->touched) ||
+		worker->to_self.count || worker->flushing.length || !list_empty(&worker->touched) ||
 		!list_empty(&worker->failed))
 		return true;
 	list_for_each (node, &worker->engine->clients)
@@ -105,6 +110,7 @@ static void init(struct worker *worker, struct engine *engine, uint32_t number, 
 	list_init(&worker->kept);
 	list_init(&worker->pending);
 	scheduler_init(&worker->to_port, worker->waiting, TX_QUEUE);
+	scheduler_init(&worker->flushing, NULL, 0);
 	loopback_init(worker);
 	/* Acquire: pairs with the port's release; info is as new as the epoch or newer. */
 	worker->refresh.epoch = __atomic_load_n(&engine->port->epoch, __ATOMIC_ACQUIRE);
