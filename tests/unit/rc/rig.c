@@ -150,6 +150,7 @@ void rig_open(struct rig *rig, uint32_t number, const struct rig_options *option
 
 	memset(rig, 0, sizeof(*rig));
 	rig->number = number;
+	rig->ipv6 = o->ipv6;
 	rig->memory = need(calloc(1, RIG_MEMORY));
 	rig->sends = need(calloc(RIG_QUEUE, sizeof(*rig->sends)));
 	rig->recvs = need(calloc(RIG_QUEUE, sizeof(*rig->recvs)));
@@ -202,10 +203,13 @@ void rig_attr(const struct rig *rig, struct ibv_qp_attr *attr)
 	attr->ah_attr.port_num = 1;
 }
 
-static void path_between(uint32_t from, uint32_t to, struct wire_path_attr *path)
+static void path_between(bool ipv6, uint32_t from, uint32_t to, struct wire_path_attr *path)
 {
 	memset(path, 0, sizeof(*path));
-	memcpy(path->source, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0", 15);
+	memcpy(path->source,
+		ipv6 ? "\xfd\x99\0\0\0\0\0\0\0\0\0\0\0\0"
+		     : "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0",
+		15);
 	memcpy(path->destination, path->source, 15);
 	path->source[15] = (uint8_t)from;
 	path->destination[15] = (uint8_t)to;
@@ -221,7 +225,7 @@ int rig_modify(struct rig *rig, const struct ibv_qp_attr *attr, int mask)
 {
 	struct wire_path_attr path;
 
-	path_between(rig->number, 3 - rig->number, &path);
+	path_between(rig->ipv6, rig->number, 3 - rig->number, &path);
 	return rc_modify(&rig->core, rig->qp, attr, mask, mask & IBV_QP_AV ? &path : NULL);
 }
 
@@ -388,7 +392,7 @@ void rig_receive(struct rig *rig, const struct rig_packet *packet)
 	uint8_t *payload;
 	uint32_t length;
 
-	path_between(3 - rig->number, rig->number, &attr);
+	path_between(rig->ipv6, 3 - rig->number, rig->number, &attr);
 	if (packet->bad_pkey)
 		attr.pkey = 0x1234;
 	if (packet->bad_source)

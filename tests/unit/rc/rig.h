@@ -43,7 +43,8 @@ struct rig {
 	struct mem_table *mem;
 	uint8_t *memory;       /* RIG_MEMORY bytes, registered with all access */
 	uint32_t key;
-	uint32_t number;       /* 1 or 2: which end; addresses 10.0.0.number, QPN 0x100 + number */
+	uint32_t number; /* 1 or 2: which end; 10.0.0.number or fd99::number, QPN 0x100 + number */
+	bool ipv6;       /* of paths and packets from now on */
 	bool active;           /* activate() was called since the last rig_run() */
 
 	struct rig_send *sends; /* posted and not taken: [taken, posted) */
