@@ -28,17 +28,20 @@ static uint32_t count_packets(const struct rc_qp *qp, const struct rc_send *send
 	return packets_of(send->length, qp->pmtu);
 }
 
-/* The request at the cursor, taken from the queue if need be; NULL: there is none. */
+/* The request at the cursor, taken from the queue if need be; NULL: there is none that may go. */
 static struct rc_send *request_at_cursor(struct rc_core *core, struct rc_qp *qp)
 {
 	struct requester *requester = &qp->requester;
-	struct rc_send *send;
+	bool taken = requester->cursor != requester->tail;
+	struct rc_send *send = window_slot(qp, requester->cursor);
 
-	if (requester->cursor != requester->tail)
-		return window_slot(qp, requester->cursor);
+	/* SQD: what has been started goes on, nothing new does, whatever becomes of it */
+	if (qp->state == IBV_QPS_SQD)
+		return taken && send->started ? send : NULL;
+	if (taken)
+		return send;
 	if (requester->tail - requester->head == requester->depth)
 		return NULL;
-	send = window_slot(qp, requester->tail);
 	memset(send, 0, sizeof(*send));
 	if (!core->ops->take_send(core, qp, send, window_tail(send)))
 		return NULL;
@@ -56,8 +59,6 @@ static enum go may_start(const struct rc_qp *qp, struct rc_send *send)
 	const struct requester *requester = &qp->requester;
 	uint32_t packets;
 
-	if (qp->state != IBV_QPS_RTS)
-		return WAIT; /* SQD: what has been started goes on, nothing new does */
 	if ((send->flags & IBV_SEND_FENCE) && requester->reads)
 		return WAIT;
 	/* A local invalidate waits for everything before it: an earlier request may use the key. */
@@ -66,8 +67,9 @@ static enum go may_start(const struct rc_qp *qp, struct rc_send *send)
 	if (send->opcode == IBV_WR_BIND_MW)
 		return GO;
 	if (is_read_or_atomic(send->opcode)) {
-		/* With an initiator depth of 0 it could never go: say so instead of waiting. */
-		if (requester->max_rd_atomic == 0) {
+		/* With an initiator depth of 0 it could never go: when it is the oldest, say so
+		 * instead of waiting. */
+		if (requester->max_rd_atomic == 0 && requester->head == requester->cursor) {
 			send->status = IBV_WC_LOC_QP_OP_ERR;
 			return FAILED;
 		}
@@ -334,10 +336,7 @@ static bool walk(struct rc_core *core, struct rc_qp *qp, unsigned int *budget)
 	struct requester *requester = &qp->requester;
 
 	for (; *budget && tx_possible(core); (*budget)--) {
-		struct rc_send *send =
-			qp->state == IBV_QPS_SQD && requester->cursor == requester->tail
-			? NULL
-			: request_at_cursor(core, qp);
+		struct rc_send *send = request_at_cursor(core, qp);
 		enum go go;
 
 		if (!send)
