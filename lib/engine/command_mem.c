@@ -150,14 +150,16 @@ int command_alloc_mw(struct worker *worker, struct command *command)
 	return 0;
 }
 
+/* By the key that it has now: what a program remembers of a type 2 window is its own business. */
 int command_dealloc_mw(struct worker *worker, struct command *command)
 {
 	struct engine_key *entry = owned_key(command->client, command->abi.u.mr.key, true);
+	struct mem_table *mem = worker->engine->mem;
 	int error;
 
 	if (!entry)
 		return -EINVAL;
-	error = mem_window_dealloc(worker->engine->mem, command->abi.u.mr.key);
+	error = mem_window_dealloc(mem, mem_window_key(mem, entry->key));
 	if (error)
 		return error;
 	disown(entry);

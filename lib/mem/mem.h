@@ -58,6 +58,8 @@ int mem_reregister(struct mem_table *table, uint32_t *key, int flags, uint32_t p
 int mem_deregister(struct mem_table *table, uint32_t key);
 /* type: 1 or 2 (enum ibv_mw_type). */
 int mem_window_alloc(struct mem_table *table, uint32_t pd, int type, uint32_t *rkey);
+/* The current rkey of the window that had this one; 0: there is no such window. */
+uint32_t mem_window_key(struct mem_table *table, uint32_t rkey);
 /* By its current rkey, bound or not. */
 int mem_window_dealloc(struct mem_table *table, uint32_t rkey);
 /* After a quiescent point: what was unlinked before it may be given out again. */

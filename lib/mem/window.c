@@ -66,6 +66,18 @@ int mem_window_alloc(struct mem_table *table, uint32_t pd, int type, uint32_t *r
 	return window ? 0 : -ENOMEM;
 }
 
+uint32_t mem_window_key(struct mem_table *table, uint32_t rkey)
+{
+	const struct mem_entry *window = entry_at(table, rkey);
+	uint32_t key = 0;
+
+	table_lock(table);
+	if (window && is_window(window))
+		key = live_key(window->live);
+	table_unlock(table);
+	return key;
+}
+
 int mem_window_dealloc(struct mem_table *table, uint32_t rkey)
 {
 	struct mem_entry *window;

@@ -56,6 +56,29 @@ static void allocation(void)
 	mem_table_destroy(table);
 }
 
+/* Whatever low byte a program remembers, the index leads to the key that the window has now. */
+static void current_key(void)
+{
+	struct mem_table *table = table_new(8);
+	uint32_t lkey = region_new(table, PD, buffer, sizeof(buffer), ALL);
+	uint32_t first = window_new(table, PD, 2);
+	struct mem_bind bind = bind_of(first, lkey);
+	uint32_t rkey;
+
+	CU_ASSERT_EQUAL(mem_window_key(table, first), first);
+	bind.new_rkey = first ^ 1;
+	CU_ASSERT_EQUAL(mem_window_bind(table, &bind, 2, &rkey), MEM_OK);
+	CU_ASSERT_EQUAL(rkey, first ^ 1);
+	CU_ASSERT_EQUAL(mem_window_key(table, first), rkey);
+	CU_ASSERT_EQUAL(mem_window_key(table, first ^ 0xff), rkey);
+	CU_ASSERT_EQUAL(mem_window_dealloc(table, mem_window_key(table, first)), 0);
+	CU_ASSERT_EQUAL(mem_window_key(table, rkey), 0);
+	CU_ASSERT_EQUAL(mem_window_key(table, lkey), 0); /* a region */
+	CU_ASSERT_EQUAL(mem_window_key(table, 0), 0);
+	CU_ASSERT_EQUAL(mem_window_key(table, UINT32_MAX), 0);
+	mem_table_destroy(table);
+}
+
 struct domain_row {
 	uint32_t window_pd;
 	uint32_t region_pd;
@@ -532,6 +555,7 @@ static void binds_on_two_cores(void)
 
 static const struct unit_case cases[] = {
 	UNIT_CASE(allocation),
+	UNIT_CASE(current_key),
 	UNIT_CASE(domains_of_a_bind),
 	UNIT_CASE(users_of_a_window),
 	UNIT_CASE(rights_of_a_window),
