@@ -179,8 +179,8 @@ int uroce_query_hold_histogram(struct ibv_context *context, struct uroce_hold_hi
  */
 void *uroce_alloc(struct ibv_context *context, size_t size);
 
-/* Gives it back; its regions are deregistered before. NULL does nothing. EINVAL: not from
- * uroce_alloc() of this context. */
+/* Gives it back. NULL does nothing. EINVAL: not from uroce_alloc() of this context; EBUSY: a memory
+ * region lies in it. */
 int uroce_free(struct ibv_context *context, void *memory);
 
 #ifdef __cplusplus

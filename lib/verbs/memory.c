@@ -39,6 +39,13 @@ static int take(struct context *context, struct memory *memory)
 	return -EPROTO;
 }
 
+static void keep_record(struct context *context, struct memory *memory)
+{
+	pthread_mutex_lock(&context->memory_lock);
+	list_append(&context->memory, &memory->node);
+	pthread_mutex_unlock(&context->memory_lock);
+}
+
 EXPORT void *uroce_alloc(struct ibv_context *ibv, size_t size)
 {
 	struct context *context = to_context(ibv);
@@ -58,9 +65,7 @@ EXPORT void *uroce_alloc(struct ibv_context *ibv, size_t size)
 		free(memory);
 		return null_errno(error);
 	}
-	pthread_mutex_lock(&context->memory_lock);
-	list_append(&context->memory, &memory->node);
-	pthread_mutex_unlock(&context->memory_lock);
+	keep_record(context, memory);
 	return memory->address;
 }
 
@@ -99,6 +104,9 @@ EXPORT int uroce_free(struct ibv_context *ibv, void *address)
 	if (!memory)
 		return EINVAL;
 	error = give_back(context, memory->ref, memory->size);
-	free(memory);
+	if (error)
+		keep_record(context, memory);
+	else
+		free(memory);
 	return -error;
 }

@@ -22,6 +22,9 @@ static void given(void)
 	mr = ibv_reg_mr(world.pd, large, 10000, IBV_ACCESS_LOCAL_WRITE);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(mr);
 	CU_ASSERT_EQUAL(ibv_dereg_mr(mr), 0);
+	fake_fail(world.engine, UROCE_ABI_FREE, -EBUSY);
+	CU_ASSERT_EQUAL(uroce_free(world.context, large), EBUSY);
+	fake_fail(world.engine, UROCE_ABI_FREE, 0);
 	CU_ASSERT_EQUAL(uroce_free(world.context, large), 0);
 	CU_ASSERT_EQUAL(fake_last(world.engine, UROCE_ABI_FREE)->u.memory.size, 10000);
 	CU_ASSERT_EQUAL(uroce_free(world.context, large), EINVAL); /* once */
