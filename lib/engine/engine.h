@@ -32,9 +32,10 @@ struct engine_config {
 	uint32_t tx_burst;       /* packets a round and QP; 0: default */
 };
 
-/* 0, -EINVAL, -ENOMEM, -errno. */
+/* 0, -EINVAL, -EEXIST (an engine of this process has that name), -ENOMEM, -errno. On failure the
+ * port stays the caller's. */
 int engine_create(const struct engine_config *config, struct engine **engine);
-/* -EBUSY while clients are attached. */
+/* -EBUSY while clients are attached. Nobody drives it any more; closes the port. */
 int engine_destroy(struct engine *engine);
 
 const char *engine_name(const struct engine *engine);

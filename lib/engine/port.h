@@ -73,7 +73,8 @@ struct port_ops {
 	 * repeats it); -EHOSTUNREACH: nobody answered. A later call starts a new attempt.
 	 */
 	int (*neighbour)(struct port *port, uint32_t neighbour, uint64_t now, uint8_t mac[6]);
-	/* Housekeeping: repeats, ageing, link state. Returns when it wants to run next (ns). */
+	/* Housekeeping: repeats, ageing, link state. Returns when it wants to run next (ns). Called
+	 * when that time has come, and after a neighbour() that gave -EINPROGRESS. */
 	uint64_t (*service)(struct port *port, uint64_t now);
 	/* The table may have changed when `epoch` has. */
 	void (*info)(const struct port *port, struct port_info *info);
