@@ -126,7 +126,7 @@ static void apply_responder(struct rc_qp *qp, const struct ibv_qp_attr *attr, in
 	}
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC) {
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
-		replay_reset(&qp->responder.replay, attr->max_dest_rd_atomic);
+		replay_set_depth(&qp->responder.replay, attr->max_dest_rd_atomic);
 	}
 	if (mask & IBV_QP_RQ_PSN)
 		responder_reset(qp, attr->rq_psn & PSN_MASK);

@@ -30,9 +30,14 @@ void replay_fini(struct replay *replay)
 	memset(replay, 0, sizeof(*replay));
 }
 
-void replay_reset(struct replay *replay, uint32_t depth)
+void replay_set_depth(struct replay *replay, uint32_t depth)
 {
 	replay->depth = depth < replay->capacity ? depth : replay->capacity;
+}
+
+void replay_reset(struct replay *replay, uint32_t depth)
+{
+	replay_set_depth(replay, depth);
 	replay->first = 0;
 	replay->last = 0;
 	replay->pending = 0;
@@ -65,8 +70,9 @@ struct replay_entry *replay_add(struct replay *replay)
 
 	if (replay->depth == 0)
 		return NULL;
-	if (replay->last - replay->first == replay->depth && !evict(replay))
-		return NULL;
+	while (replay->last - replay->first >= replay->depth)
+		if (!evict(replay))
+			return NULL;
 	entry = entry_at(replay, replay->last++);
 	memset(entry, 0, sizeof(*entry));
 	return entry;

@@ -41,6 +41,8 @@ int replay_init(struct replay *replay, uint32_t capacity);
 void replay_fini(struct replay *replay);
 /* Forgets all; the depth from now on. */
 void replay_reset(struct replay *replay, uint32_t depth);
+/* The depth from now on; what is kept stays until new requests take its place. */
+void replay_set_depth(struct replay *replay, uint32_t depth);
 /* A place for a new request, zeroed; NULL if the requester overran the resources: depth 0, or the
  * oldest has never been answered. */
 struct replay_entry *replay_add(struct replay *replay);

@@ -519,6 +519,94 @@ static void path_changes_in_sqd(void)
 	rig_close(&rig);
 }
 
+static struct rig_packet add_one(const struct rig *rig, uint32_t psn)
+{
+	return (struct rig_packet){.opcode = 0x14,
+		.psn = psn,
+		.address = (uintptr_t)rig->memory,
+		.rkey = rig->key,
+		.swap_add = 1};
+}
+
+/*
+ * Users' complaint 14: max_dest_rd_atomic changes while the peer reads. What is being answered is
+ * answered to its end, and atomics that were executed are not executed again.
+ */
+static void responder_resources_change_in_sqd(void)
+{
+	static const uint8_t depths[] = {1, 3, 5, 16};
+
+	for (unsigned int i = 0; i < COUNT(depths); i++) {
+		struct ibv_qp_attr attr = {
+			.qp_state = IBV_QPS_SQD, .max_dest_rd_atomic = depths[i]};
+		struct rig_packet packet;
+		struct rig rig;
+
+		open_rts(&rig, 1, NULL);
+		to_sqd(&rig, false);
+		for (uint32_t psn = 0x200; psn < 0x203; psn++) {
+			packet = add_one(&rig, psn);
+			rig_receive(&rig, &packet);
+		}
+		packet = (struct rig_packet){.opcode = 0x0c,
+			.psn = 0x203,
+			.address = (uintptr_t)rig.memory,
+			.rkey = rig.key,
+			.length = 600};
+		rig_receive(&rig, &packet);
+		rig_step(&rig, 64, 4); /* some of the answers */
+		CU_ASSERT_EQUAL(
+			rig_modify(&rig, &attr, IBV_QP_STATE | IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+		rig_run(&rig);
+		ROW(is_number(rig.sent_count, 6), i);
+		ROW(is_sent(&rig, 5, 0x0f, 0x205), i);
+		/* the last atomic again: from what is kept */
+		packet = add_one(&rig, 0x202);
+		rig_receive(&rig, &packet);
+		rig_run(&rig);
+		ROW(rig.memory[0] == 3, i);
+		ROW(is_number(rig.sent_count, 7) && is_sent(&rig, 6, 0x12, 0x202), i);
+		/* from now on not more than the new depth is kept */
+		for (uint32_t psn = 0x206; psn < 0x20c; psn++) {
+			packet = add_one(&rig, psn);
+			rig_receive(&rig, &packet);
+			rig_run(&rig);
+		}
+		for (uint32_t psn = 0x206; psn < 0x20c; psn++) {
+			uint32_t before = rig.sent_count;
+
+			packet = add_one(&rig, psn);
+			rig_receive(&rig, &packet);
+			rig_run(&rig);
+			ROW(rig.sent_count == before + (psn + depths[i] >= 0x20c), i);
+		}
+		ROW(rig.memory[0] == 9, i);
+		rig_close(&rig);
+	}
+}
+
+/* None at all: the next READ is one too many. */
+static void responder_resources_to_zero(void)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .max_dest_rd_atomic = 0};
+	struct rig_packet packet;
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	to_sqd(&rig, false);
+	packet = add_one(&rig, 0x200);
+	rig_receive(&rig, &packet);
+	CU_ASSERT_EQUAL(rig_modify(&rig, &attr, IBV_QP_STATE | IBV_QP_MAX_DEST_RD_ATOMIC), 0);
+	rig_run(&rig);
+	SENT(&rig, 0, 0x12, 0x200);
+	packet.psn = 0x201;
+	rig_receive(&rig, &packet);
+	rig_run(&rig);
+	ANSWER(&rig, 1, 0x61, 0x201, 1);
+	CU_ASSERT(rig.memory[0] == 1);
+	rig_close(&rig);
+}
+
 /* SQD again while in SQD asks for nothing; ERR from SQD flushes. */
 static void sqd_to_sqd_and_err(void)
 {
@@ -557,6 +645,8 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(requester_limits_change_in_sqd),
 	UNIT_CASE(initiator_depth_raised_in_sqd),
 	UNIT_CASE(path_changes_in_sqd),
+	UNIT_CASE(responder_resources_change_in_sqd),
+	UNIT_CASE(responder_resources_to_zero),
 	UNIT_CASE(sqd_to_sqd_and_err),
 };
 

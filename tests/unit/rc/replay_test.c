@@ -172,6 +172,35 @@ static void part_is_no_answer(void)
 	replay_fini(&replay);
 }
 
+/* A new depth forgets nothing by itself; the next request brings the ring down to it. */
+static void depth_changes(void)
+{
+	struct replay replay;
+
+	CU_ASSERT_EQUAL(replay_init(&replay, 8), 0);
+	replay_reset(&replay, 8);
+	for (uint32_t psn = 0; psn < 6; psn++)
+		keep(&replay, psn, 1, psn < 4);
+	replay_set_depth(&replay, 3);
+	for (uint32_t psn = 0; psn < 6; psn++)
+		CU_ASSERT_PTR_NOT_NULL(replay_find(&replay, psn));
+	CU_ASSERT_EQUAL(replay_pending(&replay)->psn, 4);
+	keep(&replay, 6, 1, true);
+	for (uint32_t psn = 0; psn < 7; psn++)
+		CU_ASSERT((replay_find(&replay, psn) != NULL) == (psn >= 4));
+	replay_set_depth(&replay, 2);
+	CU_ASSERT_PTR_NULL(replay_add(&replay)); /* the oldest of them has not been answered */
+	replay_set_depth(&replay, 8);
+	for (uint32_t psn = 7; psn < 12; psn++)
+		keep(&replay, psn, 1, true);
+	for (uint32_t psn = 4; psn < 12; psn++)
+		CU_ASSERT_PTR_NOT_NULL(replay_find(&replay, psn));
+	replay_set_depth(&replay, 0);
+	CU_ASSERT_PTR_NULL(replay_add(&replay));
+	CU_ASSERT_PTR_NOT_NULL(replay_find(&replay, 11));
+	replay_fini(&replay);
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(no_depth),
 	UNIT_CASE(the_newest_are_kept),
@@ -180,6 +209,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(overrun),
 	UNIT_CASE(repeated_answer_makes_way),
 	UNIT_CASE(part_is_no_answer),
+	UNIT_CASE(depth_changes),
 };
 
 UNIT_MAIN("replay", cases)
