@@ -54,7 +54,7 @@ int uroce_qp_set_policy(struct ibv_qp *qp, enum uroce_policy policy);
 
 /* The five attributes that the move to RTS requires; ranges as in man ibv_modify_qp. */
 struct uroce_arm_attr {
-	uint32_t sq_psn;       /* 0 to 2^24 - 1 */
+	uint32_t sq_psn;       /* its lower 24 bits count */
 	uint8_t timeout;       /* 0 to 31: 4.096 us x 2^timeout; 0: infinite */
 	uint8_t retry_cnt;     /* 0 to 7 */
 	uint8_t rnr_retry;     /* 0 to 7; 7: for ever */
