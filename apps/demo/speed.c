@@ -3,7 +3,11 @@
  * Latency, message rate, bandwidth: what this machine shows at this moment, both sides on shared
  * cores and a kernel port. Figures, not checks; docs/performance.md has the method.
  */
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <uroce/uroce.h>
 
 #include "demo.h"
 
@@ -85,6 +89,23 @@ static void rates(struct link *link)
 		(double)messages * DEMO_CHUNK * 8 / (seconds_now() - start) / 1e9);
 }
 
+/* What the wire and the transport did in all of the demo; names as in `rdma statistic`. */
+static void print_counters(struct side *side)
+{
+	static const char *const names[] = {"sent_pkts", "rcvd_pkts", "retransmitted_pkts",
+		"ack_timeout", "rcvd_seq_err", "duplicate_request"};
+	unsigned int count = uroce_counter_count();
+	uint64_t *values = calloc(count, sizeof(*values));
+
+	if (!values || uroce_query_counters(side->context, values, count) != 0)
+		die("uroce_query_counters failed");
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int j = 0; j < sizeof(names) / sizeof(names[0]); j++)
+			if (strcmp(uroce_counter_name(i), names[j]) == 0)
+				say(side, "counter %s: %" PRIu64, names[j], values[i]);
+	free(values);
+}
+
 void show_speed(struct side *side)
 {
 	struct link link;
@@ -95,4 +116,5 @@ void show_speed(struct side *side)
 	if (side->active)
 		rates(&link);
 	link_close(&link);
+	print_counters(side);
 }
