@@ -276,6 +276,20 @@ static void ep_10_a_promoted_qp_is_its_owners(void)
 	}
 }
 
+/* Nor is one that was not armed, whose first packet raised the event. */
+static void ep_10_a_qp_whose_owner_heard_the_event_is_its_owners(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, 1, NULL);
+	rig_to_rtr(&rig);
+	hold_first_send(&rig);
+	CU_ASSERT_EQUAL(hold_modify_rts(&rig), 0);
+	CU_ASSERT_EQUAL(rc_hold_cm_own(&rig.core, rig.qp, NULL), -EINVAL);
+	CU_ASSERT(!hold_closed(&rig));
+	rig_close(&rig);
+}
+
 /* From RTS to SQD and back leaves the gate as it is; so does opening leave SQD. */
 static void ep_10_sqd_and_back_leave_the_gate_as_it_is(void)
 {
@@ -363,6 +377,21 @@ static void ep_10_reset_gives_the_qp_back_to_its_owner(void)
 	CU_ASSERT_EQUAL(hold_modify_rts(&rig), 0);
 	CU_ASSERT(!hold_closed(&rig));
 	CU_ASSERT_EQUAL(rig_count(&rig, RIG_OPENED), 0);
+	rig_close(&rig);
+}
+
+/* Nor has it the late modify of EP-6 from a promotion in an earlier visit. */
+static void ep_10_an_earlier_promotion_allows_no_late_modify(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, 1, NULL);
+	rig_to_armed_rtr(&rig);
+	hold_first_send(&rig);
+	hold_reset(&rig);
+	to_early_rts(&rig);
+	CU_ASSERT_EQUAL(hold_modify_rts(&rig), -EINVAL);
+	CU_ASSERT(hold_closed(&rig));
 	rig_close(&rig);
 }
 
@@ -569,10 +598,12 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_10_taking_over_needs_a_qp_that_is_armed),
 	UNIT_CASE(ep_10_an_opened_gate_is_not_closed_again),
 	UNIT_CASE(ep_10_a_promoted_qp_is_its_owners),
+	UNIT_CASE(ep_10_a_qp_whose_owner_heard_the_event_is_its_owners),
 	UNIT_CASE(ep_10_sqd_and_back_leave_the_gate_as_it_is),
 	UNIT_CASE(ep_10_sqd_tells_that_it_has_drained),
 	UNIT_CASE(ep_10_the_owner_is_served_as_in_rts),
 	UNIT_CASE(ep_10_reset_gives_the_qp_back_to_its_owner),
+	UNIT_CASE(ep_10_an_earlier_promotion_allows_no_late_modify),
 	UNIT_CASE(ep_11_grace_opens_qps_of_the_cm_alone),
 	UNIT_CASE(ep_11_the_first_ack_after_grace_tells_the_cm),
 	UNIT_CASE(ep_11_answers_are_acknowledgements),

@@ -195,6 +195,29 @@ static void ep_13_destroy_makes_them_vanish(void)
 	rig_close(&rig);
 }
 
+/* What was posted and not announced yet was held, too. */
+static void ep_13_what_was_not_announced_is_counted(void)
+{
+	struct rig rig;
+
+	rig_open(&rig, 1, NULL);
+	rig_to_armed_rtr(&rig);
+	hold_post(&rig, 1);
+	hold_post_one(&rig, &rig, IBV_WR_SEND, 0);
+	hold_reset(&rig);
+	ASSERT_COUNTED(&rig, held, 2);
+	ASSERT_COUNTED(&rig, vanished_held, 2);
+	rig_to_armed_rtr(&rig);
+	hold_post_one(&rig, &rig, IBV_WR_SEND, 0);
+	rc_error(&rig.core, rig.qp);
+	rig_run(&rig);
+	ASSERT_COUNTED(&rig, held, 3);
+	ASSERT_COUNTED(&rig, flushed_held, 1);
+	CU_ASSERT_EQUAL(rig_count(&rig, RIG_SEND_DONE), 1);
+	hold_assert_sum(&rig);
+	rig_close(&rig);
+}
+
 /* To RESET from ERR, half flushed: what was counted as flushed is not counted again. */
 static void ep_13_reset_amid_the_flush(void)
 {
@@ -234,6 +257,10 @@ static void ep_17_query_tells_what_is_held_and_since_when(void)
 	CU_ASSERT(info.armed);
 	CU_ASSERT_EQUAL(info.held_now, 0);
 	CU_ASSERT_EQUAL(info.held_since, 0);
+	rig_announce(&rig); /* of what has been counted before */
+	rc_hold_query(&rig.core, rig.qp, &info);
+	CU_ASSERT_EQUAL(info.held_since, 0);
+	CU_ASSERT_EQUAL(timers_next(&rig.core.timers), TIMER_NEVER);
 	start = rig.core.now += 77;
 	hold_post(&rig, 2);
 	rig.core.now += MS;
@@ -343,6 +370,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_13_after_an_error_nothing_leaves),
 	UNIT_CASE(ep_13_reset_makes_them_vanish),
 	UNIT_CASE(ep_13_destroy_makes_them_vanish),
+	UNIT_CASE(ep_13_what_was_not_announced_is_counted),
 	UNIT_CASE(ep_13_reset_amid_the_flush),
 	UNIT_CASE(ep_17_query_tells_what_is_held_and_since_when),
 	UNIT_CASE(ep_17_the_histogram_of_the_time_held),

@@ -97,6 +97,8 @@ static void ep_06_arming_ends_with_the_visit(void)
 	rig_open(&rig, 1, NULL);
 	hold_to_cm_rtr(&rig);
 	hold_reset(&rig);
+	rc_hold_query(&rig.core, rig.qp, &info);
+	CU_ASSERT(!info.armed);
 	rig_to_rtr(&rig);
 	rc_hold_query(&rig.core, rig.qp, &info);
 	CU_ASSERT(!info.armed);

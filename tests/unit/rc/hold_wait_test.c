@@ -249,6 +249,32 @@ static void ep_12_armed_after_the_timeout_it_opens(void)
 	log_set_sink(NULL);
 }
 
+/* In the next visit, or set anew, it runs anew. */
+static void ep_12_the_timeout_runs_anew(void)
+{
+	struct rig rig;
+
+	listen_to_the_log();
+	rig_open(&rig, 1, NULL);
+	CU_ASSERT_EQUAL(rc_hold_set_timeout(&rig.core, rig.qp, 100, RC_HOLD_OPEN), 0);
+	for (uint64_t visit = 1; visit <= 3; visit++) {
+		rig_to_rtr(&rig);
+		hold_post(&rig, 1);
+		rig_time(&rig, rig.core.now + 100 * MS);
+		ASSERT_COUNTED(&rig, hold_timeout, visit);
+		if (visit < 3)
+			hold_reset(&rig);
+	}
+	CU_ASSERT(hold_closed(&rig));
+	CU_ASSERT_EQUAL(rc_hold_set_timeout(&rig.core, rig.qp, 150, RC_HOLD_ERROR), 0);
+	rig_time(&rig, rig.core.now + 49 * MS);
+	CU_ASSERT(hold_closed(&rig));
+	rig_time(&rig, rig.core.now + MS);
+	CU_ASSERT_EQUAL(rc_qp_state(rig.qp), IBV_QPS_ERR);
+	rig_close(&rig);
+	log_set_sink(NULL);
+}
+
 /* "error" needs no arming. */
 static void ep_12_the_timeout_ends_what_is_not_armed(void)
 {
@@ -327,8 +353,11 @@ static void ep_12_the_timeout_stays_with_the_qp(void)
 	rig_open(&rig, 1, NULL);
 	CU_ASSERT_EQUAL(rc_hold_set_timeout(&rig.core, rig.qp, 100, RC_HOLD_ERROR), 0);
 	rig_to_armed_rtr(&rig);
+	CU_ASSERT_EQUAL(rc_hold_set_timeout(&rig.core, rig.qp, 100, RC_HOLD_ERROR), 0);
+	CU_ASSERT_EQUAL(timers_next(&rig.core.timers), TIMER_NEVER);
 	hold_post(&rig, 1);
 	CU_ASSERT_EQUAL(rc_hold_notify(&rig.core, rig.qp), 0);
+	CU_ASSERT_EQUAL(timers_next(&rig.core.timers), TIMER_NEVER);
 	rig_run(&rig);
 	hold_ack(&rig, 0x100);
 	rig_time(&rig, rig.core.now + SECOND);
@@ -353,6 +382,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(ep_12_the_timeout_opens_or_ends),
 	UNIT_CASE(ep_12_the_timeout_cannot_open_what_is_not_armed),
 	UNIT_CASE(ep_12_armed_after_the_timeout_it_opens),
+	UNIT_CASE(ep_12_the_timeout_runs_anew),
 	UNIT_CASE(ep_12_the_timeout_ends_what_is_not_armed),
 	UNIT_CASE(ep_12_the_timeout_may_be_set_while_holding),
 	UNIT_CASE(ep_12_the_timeout_may_be_changed_while_holding),
