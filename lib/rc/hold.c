@@ -9,23 +9,14 @@
  * and the requester takes them like any others. Only the QP's core opens and closes, so that there
  * is nothing between a check and an enqueue.
  *
- * One timer per QP that holds: the line in the log after a second, and the hold time-out (EP-12).
+ * What ends the wait if nothing opens is in hold_wait.c.
  */
 #include <errno.h>
 
-#include "log.h"
 #include "parts.h"
-
-#define MS 1000000ull
-#define HOLD_LOG_AFTER (1000 * MS)
 
 const uint64_t rc_hold_bucket_us[RC_HOLD_BUCKETS - 1] = {
 	1, 10, 50, 100, 500, 1000, 5000, 20000, 100000, 250000, 1000000};
-
-static bool closed(const struct rc_qp *qp)
-{
-	return qp->state == IBV_QPS_RTR;
-}
 
 void hold_enter(struct rc_qp *qp)
 {
@@ -94,7 +85,7 @@ bool hold_open(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
 {
 	struct gate *gate = &qp->gate;
 
-	if (!closed(qp))
+	if (!hold_closed(qp))
 		return false;
 	count_cause(core, qp, cause);
 	hold_posted(core, qp); /* what was posted and not announced yet was held, too */
@@ -131,9 +122,9 @@ void hold_first_packet(struct rc_core *core, struct rc_qp *qp)
 	struct gate *gate = &qp->gate;
 
 	/* EP-15: one branch once the gate is open */
-	if (!closed(qp) & !gate->ack_tells)
+	if (!hold_closed(qp) & !gate->ack_tells)
 		return;
-	if (!closed(qp)) {
+	if (!hold_closed(qp)) {
 		tell_proof(core, qp, RC_HOLD_PACKET);
 		return;
 	}
@@ -160,22 +151,6 @@ void hold_first_ack(struct rc_core *core, struct rc_qp *qp)
 
 /* ---- holding ---- */
 
-/* A time-out that is set late may be over already: then the timer runs at once. */
-static void set_timer(struct rc_core *core, struct rc_qp *qp)
-{
-	struct gate *gate = &qp->gate;
-	uint64_t log_at = gate->logged ? TIMER_NEVER : gate->held_since + HOLD_LOG_AFTER;
-	uint64_t end = gate->timeout_ms && !gate->timed_out
-		? gate->held_since + gate->timeout_ms * MS
-		: TIMER_NEVER;
-	uint64_t when = log_at < end ? log_at : end;
-
-	if (when == TIMER_NEVER)
-		timer_cancel(&core->timers, &gate->timer);
-	else
-		timer_set(&core->timers, &gate->timer, when);
-}
-
 void hold_posted(struct rc_core *core, struct rc_qp *qp)
 {
 	struct gate *gate = &qp->gate;
@@ -187,7 +162,7 @@ void hold_posted(struct rc_core *core, struct rc_qp *qp)
 	if (gate->held == 0) {
 		gate->held_since = core->now;
 		gate->held = posted;
-		set_timer(core, qp);
+		hold_set_timer(core, qp);
 	}
 	gate->held = posted;
 }
@@ -196,7 +171,7 @@ void hold_abandon(struct rc_core *core, struct rc_qp *qp, bool vanish)
 {
 	struct gate *gate = &qp->gate;
 
-	if (!closed(qp))
+	if (!hold_closed(qp))
 		return;
 	hold_posted(core, qp);
 	if (vanish)
@@ -206,52 +181,6 @@ void hold_abandon(struct rc_core *core, struct rc_qp *qp, bool vanish)
 	timer_cancel(&core->timers, &gate->timer);
 	gate->held = 0;
 	gate->held_since = 0;
-}
-
-static void time_out(struct rc_core *core, struct rc_qp *qp)
-{
-	struct gate *gate = &qp->gate;
-
-	gate->timed_out = true;
-	HOLD_COUNT(core, qp, hold_timeout, 1);
-	if (gate->action == RC_HOLD_ERROR)
-		qp_enter_error(core, qp);
-	else if (gate->armed)
-		hold_open(core, qp, RC_HOLD_TIMEOUT);
-	else if (log_limited(&core->hold_log, core->now))
-		log_warning("QP 0x%06x: hold time-out of %u ms, but the QP is not armed and cannot "
-			    "open; arm it, or move it to RTS",
-			qp->qp_num, gate->timeout_ms);
-}
-
-static void held_long(struct rc_core *core, struct rc_qp *qp, uint64_t held_for)
-{
-	struct gate *gate = &qp->gate;
-
-	gate->logged = true;
-	HOLD_COUNT(core, qp, hold_long, 1);
-	if (log_limited(&core->hold_log, core->now))
-		log_warning("QP 0x%06x has held for %llu ms (requests: %u, armed: %s): no packet, "
-			    "RTU or modify to RTS has opened the gate",
-			qp->qp_num, (unsigned long long)(held_for / MS),
-			core->ops->posted(core, qp), gate->armed ? "yes" : "no");
-}
-
-void hold_timer_expire(struct timer *timer, uint64_t now, void *context)
-{
-	struct rc_qp *qp = (struct rc_qp *)((char *)timer - offsetof(struct rc_qp, gate.timer));
-	struct rc_core *core = context;
-	struct gate *gate = &qp->gate;
-	uint64_t held_for = now - gate->held_since;
-
-	if (!closed(qp) || gate->held == 0)
-		return;
-	if (!gate->logged && held_for >= HOLD_LOG_AFTER)
-		held_long(core, qp, held_for);
-	if (gate->timeout_ms && !gate->timed_out && held_for >= gate->timeout_ms * MS)
-		time_out(core, qp);
-	if (closed(qp))
-		set_timer(core, qp);
 }
 
 /* ---- calls from outside: rc.h ---- */
@@ -268,7 +197,7 @@ int rc_hold_set_policy(struct rc_core *core, struct rc_qp *qp, bool strict)
 int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
 {
 	/* Shown as RTS (EP-10), its owner has set the attributes by modify. */
-	if (!closed(qp) || qp->shown != IBV_QPS_RTR || qp->gate.strict)
+	if (!hold_closed(qp) || qp->shown != IBV_QPS_RTR || qp->gate.strict)
 		return -EINVAL;
 	if (hold_check_arm(qp, arm) != 0)
 		return -EINVAL;
@@ -278,23 +207,10 @@ int rc_hold_arm(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm
 	return 0;
 }
 
-int rc_hold_set_timeout(
-	struct rc_core *core, struct rc_qp *qp, uint32_t ms, enum rc_hold_action action)
-{
-	if (action != RC_HOLD_OPEN && action != RC_HOLD_ERROR)
-		return -EINVAL;
-	qp->gate.timeout_ms = ms;
-	qp->gate.action = action;
-	qp->gate.timed_out = false;
-	if (closed(qp) && qp->gate.held)
-		set_timer(core, qp);
-	return 0;
-}
-
 /* The news that the connection is up opens a QP that is armed; strict ones if the CM owns them. */
 static bool news_opens(const struct rc_qp *qp)
 {
-	return closed(qp) && qp->gate.armed && (qp->gate.cm || !qp->gate.strict);
+	return hold_closed(qp) && qp->gate.armed && (qp->gate.cm || !qp->gate.strict);
 }
 
 int rc_hold_notify(struct rc_core *core, struct rc_qp *qp)
@@ -325,20 +241,20 @@ bool rc_hold_rtu(struct rc_core *core, struct rc_qp *qp)
 
 /*
  * RTS by its owner's modify, nothing has been taken, and nothing has proved yet that the peer is
- * up: the gate can still be closed (EP-10, recognised at ACCEPT). One that the CM owns has had its
- * gate: it opens once per visit (EP-6).
+ * up: the gate can still be closed (EP-10, recognised at ACCEPT). A modify never opens the gate of
+ * one that the CM owns already: once open, that stays so (EP-6).
  */
 static bool untouched(const struct rc_qp *qp)
 {
 	const struct gate *gate = &qp->gate;
 
-	return qp->state == IBV_QPS_RTS && qp->requester.tail == 0 && !gate->cm &&
+	return qp->state == IBV_QPS_RTS && qp->requester.tail == 0 &&
 		gate->cause == RC_HOLD_MODIFY && !gate->comm_est;
 }
 
 int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *arm)
 {
-	if (!closed(qp) && !untouched(qp))
+	if (!hold_closed(qp) && !untouched(qp))
 		return -EINVAL;
 	if (arm && hold_check_arm(qp, arm) != 0)
 		return -EINVAL;
@@ -346,7 +262,7 @@ int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *
 		return -EINVAL;
 	if (arm)
 		hold_set_arm(qp, arm);
-	if (!closed(qp)) {
+	if (!hold_closed(qp)) {
 		hold_enter(qp);
 		qp->state = IBV_QPS_RTR;
 		hold_posted(core, qp); /* posted in RTS, and announced then */
@@ -364,11 +280,11 @@ void rc_hold_query(struct rc_core *core, struct rc_qp *qp, struct rc_hold_info *
 {
 	const struct gate *gate = &qp->gate;
 
-	info->closed = closed(qp);
+	info->closed = hold_closed(qp);
 	info->armed = gate->armed;
 	info->strict = gate->strict;
-	info->held_now = closed(qp) ? core->ops->posted(core, qp) : 0;
-	info->held_since = closed(qp) ? gate->held_since : 0;
+	info->held_now = hold_closed(qp) ? core->ops->posted(core, qp) : 0;
+	info->held_since = hold_closed(qp) ? gate->held_since : 0;
 	info->cause = gate->cause;
 }
 

@@ -32,7 +32,10 @@ void timers_retry_expire(struct timer *timer, uint64_t now, void *context);
 void timers_retry_set(struct rc_core *core, struct rc_qp *qp);
 
 /* hold.c, the gate: see rc.h for the rest. */
-void hold_timer_expire(struct timer *timer, uint64_t now, void *context);
+static inline bool hold_closed(const struct rc_qp *qp)
+{
+	return qp->state == IBV_QPS_RTR;
+}
 /* The QP enters RTR: a new visit, closed. */
 void hold_enter(struct rc_qp *qp);
 /* EP-5: a request has passed every check. Cheap once the gate is open. */
@@ -48,6 +51,10 @@ void hold_abandon(struct rc_core *core, struct rc_qp *qp, bool vanish);
 /* The RTS attributes as set by modify, extension or CM. */
 int hold_check_arm(const struct rc_qp *qp, const struct rc_arm *arm);
 void hold_set_arm(struct rc_qp *qp, const struct rc_arm *arm);
+
+/* hold_wait.c: what ends the wait, from the first held request on. */
+void hold_set_timer(struct rc_core *core, struct rc_qp *qp);
+void hold_timer_expire(struct timer *timer, uint64_t now, void *context);
 
 #define HOLD_COUNT(core, qp, name, n)                                                              \
 	((core)->hold_counters.name += (n), (qp)->gate.counters.name += (n))
