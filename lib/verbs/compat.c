@@ -21,7 +21,7 @@ EXPORT int ibv_query_device(struct ibv_context *ibv, struct ibv_device_attr *att
 	return -error;
 }
 
-/* Whatever isn't a field of ibv_device_attr is zero but for what RoCE has by nature. */
+/* What isn't a field of ibv_device_attr is a capability that the device hasn't: zero. */
 int verbs_query_device_ex(struct ibv_context *context,
 	const struct ibv_query_device_ex_input *input, struct ibv_device_attr_ex *attr,
 	size_t length)
@@ -34,8 +34,6 @@ int verbs_query_device_ex(struct ibv_context *context,
 	error = ibv_query_device(context, &full.orig_attr);
 	if (error)
 		return error;
-	full.hca_core_clock = 1000000; /* kHz: completion times are nanoseconds */
-	full.completion_timestamp_mask = UINT64_MAX;
 	full.device_cap_flags_ex = full.orig_attr.device_cap_flags;
 	full.phys_port_cnt_ex = full.orig_attr.phys_port_cnt;
 	memset(attr, 0, length);

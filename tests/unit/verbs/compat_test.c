@@ -25,6 +25,7 @@ static void device(void)
 	CU_ASSERT_EQUAL(ex.device_cap_flags_ex, attr.device_cap_flags);
 	CU_ASSERT_EQUAL(ex.odp_caps.general_caps, 0);
 	CU_ASSERT_EQUAL(ex.max_dm_size, 0);
+	CU_ASSERT_EQUAL(ex.completion_timestamp_mask, 0); /* that is an extended CQ's */
 	CU_ASSERT_EQUAL(ibv_query_device_ex(world.context, &input, &ex), EINVAL);
 	fake_fail(world.engine, UROCE_ABI_QUERY_DEVICE, -ENOMEM);
 	CU_ASSERT_EQUAL(ibv_query_device(world.context, &attr), ENOMEM);
