@@ -90,11 +90,11 @@ void ethdev_send_mbufs(
 /* The words of control calls go out from here: see ethdev_port.h. */
 static void empty_outbox(struct ethdev_port *ethdev)
 {
-	struct rte_mbuf *mbufs[PORT_BURST];
-	unsigned int n =
-		rte_ring_sc_dequeue_burst(ethdev->outbox, (void **)mbufs, PORT_BURST, NULL);
+	struct rte_mbuf *mbufs[OUTBOX_SIZE];
+	unsigned int n = control_take(ethdev->control, mbufs);
 
-	ethdev_send_mbufs(ethdev, 0, mbufs, n);
+	for (unsigned int at = 0; at < n; at += PORT_BURST)
+		ethdev_send_mbufs(ethdev, 0, mbufs + at, n - at < PORT_BURST ? n - at : PORT_BURST);
 }
 
 unsigned int ethdev_rx(struct port *port, uint16_t queue, struct packet *packets, unsigned int room)
@@ -106,7 +106,7 @@ unsigned int ethdev_rx(struct port *port, uint16_t queue, struct packet *packets
 	uint64_t bytes = 0;
 	uint16_t n;
 
-	if (queue == 0 && unlikely(!rte_ring_empty(ethdev->outbox)))
+	if (queue == 0 && unlikely(__atomic_load_n(&ethdev->control->waiting, __ATOMIC_RELAXED)))
 		empty_outbox(ethdev);
 	n = rte_eth_rx_burst(
 		ethdev->id, queue, mbufs, (uint16_t)(room < PORT_BURST ? room : PORT_BURST));

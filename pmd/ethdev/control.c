@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_errno.h>
 #include <rte_ethdev.h>
 
 #include "ethdev_port.h"
@@ -13,29 +12,46 @@
 #include "log.h"
 #include "random.h"
 
-/* The outbox's side of the sink: one frame, from any thread, under the lock. */
+/*
+ * The outbox's side of the sink, under the lock: the frame is written in its place behind those
+ * that wait. pmd/net knows its frames' lengths before it writes them.
+ */
 static uint8_t *outbox_begin(struct net_sink *sink, uint32_t length)
 {
 	struct control *control = container_of(sink, struct control, outbox_sink);
+	struct rte_mbuf *mbuf;
 
-	control->pending = rte_pktmbuf_alloc(control->port->pool);
-	if (!control->pending) {
+	if (control->waiting == OUTBOX_SIZE) {
+		control->outbox_full++;
+		return NULL;
+	}
+	mbuf = rte_pktmbuf_alloc(control->port->pool);
+	if (!mbuf) {
 		control->outbox_no_buffer++;
 		return NULL;
 	}
-	return (uint8_t *)rte_pktmbuf_append(control->pending, (uint16_t)length);
+	control->outbox[control->waiting] = mbuf;
+	return (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)length);
 }
 
-/* The length is the one that begin() was asked for: pmd/net knows its frames before it writes. */
 static void outbox_end(struct net_sink *sink, uint32_t length)
 {
 	struct control *control = container_of(sink, struct control, outbox_sink);
 
-	if (rte_ring_mp_enqueue(control->port->outbox, control->pending)) {
-		rte_pktmbuf_free(control->pending);
-		control->outbox_dropped++;
-	}
-	control->pending = NULL;
+	__atomic_store_n(&control->waiting, control->waiting + 1, __ATOMIC_RELAXED);
+}
+
+unsigned int control_take(struct control *control, struct rte_mbuf *mbufs[OUTBOX_SIZE])
+{
+	unsigned int n;
+
+	if (pthread_mutex_trylock(&control->lock))
+		return 0; /* the next round will do */
+	n = control->waiting;
+	memcpy(mbufs, control->outbox, n * sizeof(mbufs[0]));
+	__atomic_store_n(&control->waiting, 0, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&control->lock);
+	return n;
 }
 
 static uint8_t *answer_begin(struct net_sink *sink, uint32_t length)
@@ -70,7 +86,7 @@ static void answer_end(struct net_sink *sink, uint32_t length)
 
 static void enter(struct control *control, uint64_t now)
 {
-	rte_spinlock_lock(&control->lock);
+	pthread_mutex_lock(&control->lock);
 	if (now > control->now)
 		control->now = now;
 }
@@ -84,7 +100,7 @@ static void leave(struct control *control)
 		control->published = changes;
 		__atomic_fetch_add(&control->port->port.epoch, 1, __ATOMIC_RELEASE);
 	}
-	rte_spinlock_unlock(&control->lock);
+	pthread_mutex_unlock(&control->lock);
 }
 
 void ethdev_other(struct port *port, uint16_t queue, const struct packet *packets,
@@ -158,9 +174,11 @@ uint64_t ethdev_service(struct port *port, uint64_t now)
 	next = net_service(&control->net, &control->outbox_sink, now);
 	if (control->link_due < next)
 		next = control->link_due;
-	leave(control);
 	/* Whoever sleeps until then must not sleep over what the next rx will send. */
-	return rte_ring_empty(ethdev->outbox) ? next : now;
+	if (control->waiting)
+		next = now;
+	leave(control);
+	return next;
 }
 
 void ethdev_info(const struct port *port, struct port_info *info)
@@ -194,7 +212,7 @@ static void add_net(struct port_counters *sum, struct control *control)
 {
 	const struct net_counters *net = &control->net.counters;
 
-	rte_spinlock_lock(&control->lock);
+	pthread_mutex_lock(&control->lock);
 	sum->arp_in = net->arp_in;
 	sum->arp_out = net->arp_out;
 	sum->nd_in = net->nd_in;
@@ -203,9 +221,8 @@ static void add_net(struct port_counters *sum, struct control *control)
 	sum->unreachable = control->net.neighbours.unreachable;
 	for (unsigned int i = NET_OK + 1; i < NET_DROPS; i++)
 		sum->other_dropped += net->drops[i];
-	sum->other_dropped += control->outbox_dropped;
 	sum->no_buffer += control->outbox_no_buffer;
-	rte_spinlock_unlock(&control->lock);
+	pthread_mutex_unlock(&control->lock);
 }
 
 void ethdev_counters(const struct port *port, struct port_counters *counters)
@@ -223,18 +240,6 @@ void ethdev_counters(const struct port *port, struct port_counters *counters)
 	}
 }
 
-static int open_outbox(struct ethdev_port *ethdev)
-{
-	char name[RTE_RING_NAMESIZE];
-
-	snprintf(name, sizeof(name), "uroce_outbox_%u", ethdev->id);
-	ethdev->outbox = rte_ring_create(name, OUTBOX_SIZE, SOCKET_ID_ANY, RING_F_SC_DEQ);
-	if (ethdev->outbox)
-		return 0;
-	log_error("%s: no memory for a ring: %s", ethdev->device.name, rte_strerror(rte_errno));
-	return -ENOMEM;
-}
-
 int control_open(struct ethdev_port *ethdev, const struct ethdev_config *config)
 {
 	struct control *control = calloc(1, sizeof(*control));
@@ -243,7 +248,7 @@ int control_open(struct ethdev_port *ethdev, const struct ethdev_config *config)
 
 	if (!control)
 		return -ENOMEM;
-	rte_spinlock_init(&control->lock);
+	pthread_mutex_init(&control->lock, NULL);
 	control->port = ethdev;
 	control->outbox_sink.begin = outbox_begin;
 	control->outbox_sink.end = outbox_end;
@@ -253,21 +258,23 @@ int control_open(struct ethdev_port *ethdev, const struct ethdev_config *config)
 		err = net_init(
 			&control->net, &config->network, ethdev->mac, ethdev->device.mtu, seed, 0);
 	if (err) {
+		pthread_mutex_destroy(&control->lock);
 		free(control);
 		return err;
 	}
 	ethdev->control = control;
-	return open_outbox(ethdev);
+	return 0;
 }
 
 void control_close(struct ethdev_port *ethdev)
 {
-	void *mbuf;
+	struct control *control = ethdev->control;
 
-	while (ethdev->outbox && rte_ring_sc_dequeue(ethdev->outbox, &mbuf) == 0)
-		rte_pktmbuf_free(mbuf);
-	rte_ring_free(ethdev->outbox);
-	if (ethdev->control)
-		net_fini(&ethdev->control->net);
-	free(ethdev->control);
+	if (!control)
+		return;
+	rte_pktmbuf_free_bulk(control->outbox, control->waiting);
+	net_fini(&control->net);
+	pthread_mutex_destroy(&control->lock);
+	free(control);
+	ethdev->control = NULL;
 }

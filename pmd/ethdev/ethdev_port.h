@@ -4,27 +4,28 @@
  *
  * Who may do what. A queue belongs to one core: rx, tx, alloc, release and other() of that queue
  * run there. The network rules (struct net) are shared by other() of all queues and by route,
- * neighbour and service, and stand under a spinlock, which no RoCE packet ever takes. What control
- * calls have to say cannot be sent by the thread that makes them, since no queue is its own: it
- * goes into the outbox, a ring that rx of queue 0 empties.
+ * neighbour and service, and stand under a mutex. What control calls have to say cannot be sent by
+ * the thread that makes them, since no queue is its own: it goes into the outbox, which rx of queue
+ * 0 empties, if it gets the mutex at once. No RoCE packet ever waits for it. (A mutex and no
+ * spinlock: whoever holds it may be preempted, and on a machine of few cores spinning only keeps
+ * it from going on.)
  */
 #ifndef UROCE_ETHDEV_ETHDEV_PORT_H
 #define UROCE_ETHDEV_ETHDEV_PORT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_common.h> /* container_of() */
 #include <rte_mbuf.h>
-#include <rte_ring.h>
-#include <rte_spinlock.h>
 
 #include "device.h"
 #include "ethdev.h"
 #include "net.h"
 #include "port.h"
 
-#define OUTBOX_SIZE 256u /* a power of two; what is beyond is repeated by its timer */
+#define OUTBOX_SIZE 256u /* what is beyond is repeated by its timer */
 #define ANSWERS_MAX PORT_BURST
 #define LINK_INTERVAL 200000000ull /* ns between two looks at the link */
 
@@ -50,15 +51,16 @@ struct queue {
 
 /* What control calls and other() share. */
 struct control {
-	rte_spinlock_t lock;
+	pthread_mutex_t lock;
 	struct net net;
 	struct net_sink outbox_sink;
-	struct rte_mbuf *pending; /* begun by outbox_sink, not yet in the outbox */
+	struct rte_mbuf *outbox[OUTBOX_SIZE];
+	uint32_t waiting; /* in the outbox. Written under the lock; relaxed, a hint, without it */
 	struct ethdev_port *port;
 	uint64_t published; /* net's changes that the epoch has told of */
 	uint64_t link_due;
 	uint64_t now; /* the latest time that anybody handed in */
-	uint64_t outbox_dropped, outbox_no_buffer;
+	uint64_t outbox_full, outbox_no_buffer;
 };
 
 struct ethdev_port {
@@ -66,11 +68,10 @@ struct ethdev_port {
 	uint16_t id;
 	uint16_t queue_count;
 	struct rte_mempool *pool;
-	struct rte_ring *outbox;
 	struct queue *queues;
+	struct control *control;
 
 	/* Not on the data path. */
-	struct control *control;
 	struct device device;
 	uint64_t owner;
 	uint8_t mac[6];
@@ -127,6 +128,8 @@ void ethdev_send_mbufs(
 
 /* control.c */
 
+/* Takes the waiting frames out of the outbox, unless somebody is at it. Returns how many. */
+unsigned int control_take(struct control *control, struct rte_mbuf *mbufs[OUTBOX_SIZE]);
 int control_open(struct ethdev_port *ethdev, const struct ethdev_config *config);
 void control_close(struct ethdev_port *ethdev);
 void ethdev_other(struct port *port, uint16_t queue, const struct packet *packets,

@@ -149,7 +149,6 @@ static struct neighbour *take(
 	neighbour->vlan = vlan;
 	neighbour->next = *bucket;
 	*bucket = index_of(neighbours, neighbour);
-	neighbour->has_told = false;
 	return neighbour;
 }
 

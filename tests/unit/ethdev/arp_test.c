@@ -279,6 +279,7 @@ static void conflict(void)
 	/* Our own words that come back are no conflict. */
 	box_input(&box, "ffffffffffff 020000000003 0806 " HEAD "0001 " US NOBODY "0a4d0002");
 	CU_ASSERT_EQUAL(box.net.counters.conflicts, 6);
+	CU_ASSERT_EQUAL(box.net.counters.drops[NET_OWN], 1);
 	box_close(&box);
 }
 

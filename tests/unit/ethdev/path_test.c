@@ -170,7 +170,8 @@ static void next_hops(void)
 		{"10.66.0.2", "10.77.0.66", "10.77.0.66", 0, "10.77.0.2", 0},
 		{"10.88.0.2", "10.88.0.1", "10.88.0.1", 5, "10.88.0.2", 0},
 		{"10.88.0.2", "10.77.0.1", NULL, 0, NULL, -ENETUNREACH}, /* other VLAN */
-		{"10.88.0.2", "192.168.1.1", NULL, 0, NULL, -ENETUNREACH},
+		{"10.88.0.2", "172.16.1.1", NULL, 0, NULL, -ENETUNREACH},
+		{"10.88.0.2", "192.168.1.1", "10.88.0.9", 5, "10.88.0.2", 0},
 		{"10.77.0.2", "10.77.0.255", NULL, 0, NULL, -EINVAL},
 		{"10.77.0.2", "10.77.0.0", NULL, 0, NULL, -EINVAL},
 		{"10.77.0.2", "10.77.1.255", "10.77.0.254", 0, "10.77.0.2", 0},
@@ -183,7 +184,7 @@ static void next_hops(void)
 		{"fd00::2", "fd00::1", "fd00::1", 0, "fd00::2", 0},
 		{"fd00::2", "fd99::1", "fe80::fe", 0, "fd00::2", 0},
 		{"fd05::2", "fd05::1", "fd05::1", 5, "fd05::2", 0},
-		{"fd05::2", "fd99::1", NULL, 0, NULL, -ENETUNREACH},
+		{"fd05::2", "fd99::1", "fe80::fd", 5, "fd05::2", 0},
 		{"fd00::2", "ff02::1", NULL, 0, NULL, -EINVAL},
 		{"fd00::2", "::", NULL, 0, NULL, -EINVAL},
 		{"fd00::2", "::1", NULL, 0, NULL, -EINVAL},
@@ -195,6 +196,10 @@ static void next_hops(void)
 	box_add(&config, "10.66.0.2", 32, 0);
 	box_add_route(&config, "192.168.0.0", 16, "10.77.0.9");
 	box_add_route(&config, "192.168.1.128", 25, "10.77.0.8");
+	box_add_route(&config, "192.168.0.0", 16, "10.88.0.9"); /* the same on VLAN 5 */
+	box_add_route(&config, "::", 0, "fe80::fd");
+	config.routes[config.route_count - 1].has_vlan = true;
+	config.routes[config.route_count - 1].vlan_id = 5;
 	box_open_with(&box, &config);
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint32_t id = UINT32_MAX;
@@ -252,6 +257,24 @@ static void many_routes(void)
 	CU_ASSERT_EQUAL(try_config(&config), 0);
 }
 
+static void table_of_routes_is_full(void)
+{
+	struct routes routes = {0};
+	struct route route = {.bits = 128, .on_link = true};
+
+	for (unsigned int i = 0; i < ROUTES_MAX; i++) {
+		route.prefix[0] = (uint8_t)i;
+		CU_ASSERT_EQUAL(routes_add(&routes, &route), 0);
+		CU_ASSERT_EQUAL(routes_add(&routes, &route), -EEXIST);
+	}
+	route.prefix[0] = 0xee;
+	CU_ASSERT_EQUAL(routes_add(&routes, &route), -ENOSPC);
+	CU_ASSERT_PTR_NULL(routes_find(&routes, route.prefix, 0));
+	route.prefix[0] = 7;
+	CU_ASSERT_PTR_NOT_NULL(routes_find(&routes, route.prefix, 0));
+	CU_ASSERT_PTR_NULL(routes_find(&routes, route.prefix, 5));
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(one_address),
 	UNIT_CASE(sets_of_addresses),
@@ -262,6 +285,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(families_do_not_mix),
 	UNIT_CASE(own_addresses),
 	UNIT_CASE(many_routes),
+	UNIT_CASE(table_of_routes_is_full),
 };
 
 UNIT_MAIN("ethdev-path", cases)
