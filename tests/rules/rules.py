@@ -253,6 +253,50 @@ def clean_lines(path, text):
         yield path, 'does not end in one newline'
 
 
+CONTRACT = 'docs/early-posts.md'
+UNIT_CASE = re.compile(r'\bUNIT_CASE\((\w+)\)')
+CITED = re.compile(r'`([\w/]+_test\.c):(\w+\*?)`((?:, `\w+`)*)')
+
+
+def cited(text):
+    """(line number, file as the text calls it, case) for `file:case`, `case`, `case`."""
+    for number, line in numbered(text):
+        for match in CITED.finditer(line):
+            for case in [match[2]] + re.findall(r'\w+', match[3]):
+                yield number, match[1], case
+
+
+@rule(refuses=[{CONTRACT: '`rc/a_test.c:ep_01_b`\n', 'tests/unit/rc/a_test.c': ''},
+               {CONTRACT: '`rc/a_test.c:ep_02_*`\n',
+                'tests/unit/rc/a_test.c': '\tUNIT_CASE(ep_01_a),\n'},
+               {CONTRACT: '`rc/a_test.c:a`, `b`\n', 'tests/unit/rc/a_test.c': '\tUNIT_CASE(a),\n'},
+               {CONTRACT: '`ep_01_gone`\n'},
+               {CONTRACT: '', 'tests/unit/rc/a_test.c': '\tUNIT_CASE(ep_01_a),\n'}],
+      accepts=[{CONTRACT: '`rc/a_test.c:ep_01_*`, `b`; `ep_01_a`\n',
+                'tests/unit/rc/a_test.c': '\tUNIT_CASE(ep_01_a),\n\tUNIT_CASE(b),\n'},
+               {CONTRACT: '`integ/a_test.c:b`\n',
+                'tests/integ/a_test.c': '\tUNIT_CASE(b),\n'},
+               {CONTRACT: '`rc/a_test.c:ep_05_*`, of which `ep_05_a`\n',
+                'tests/unit/rc/a_test.c': '\tUNIT_CASE(ep_05_a),\n'}],
+      whole_tree=True)
+def contract_names_its_tests(files):
+    """The contract's page cites cases that exist, and every case named after a rule."""
+    text = files.get(CONTRACT, '')
+    cases = {path: UNIT_CASE.findall(files[path]) for path in files if path.endswith('_test.c')}
+    named = {case for path in cases for case in cases[path] if re.match(r'ep_\d\d_', case)}
+    for number, path, case in cited(text):
+        have = cases.get(f'tests/unit/{path}', cases.get(f'tests/{path}', []))
+        if not any(one.startswith(case[:-1]) if case.endswith('*') else one == case
+                   for one in have):
+            yield f'{CONTRACT}:{number}', f'{path} has no case {case}'
+    listed_cases = set(re.findall(r'`(ep_\d\d_\w+)`', text))
+    for case in sorted(listed_cases - named):
+        yield CONTRACT, f'there is no case {case}'
+    for path in sorted(cases):
+        for case in sorted(set(cases[path]) & named - listed_cases):
+            yield CONTRACT, f'{case} of {path} is not named'
+
+
 def listed():
     """What git has or would add; in an unpacked archive everything."""
     try:
