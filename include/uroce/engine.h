@@ -7,6 +7,9 @@
  *   -l 0 --no-pci --vdev=net_af_packet0,iface=veth0 -- --port net_af_packet0 --address 10.0.0.1/24
  *
  * If EAL is up already it is adopted, and the part before `--` must be empty.
+ *
+ * The child of a fork has none of its parent's engines. What it calls with one does nothing, and it
+ * can create none if the parent had one (DPDK cannot be started anew); after exec it can.
  */
 #ifndef UROCE_ENGINE_H
 #define UROCE_ENGINE_H
@@ -25,7 +28,8 @@ struct uroce_engine;
  * Starts an engine, which becomes a device (uroce0, uroce1, ... or --name). argv[0] is the program's
  * name, as in main(). The strings are not kept. Returns NULL with errno set and one log line that
  * says what is wrong: EINVAL (arguments), ENODEV (port), EADDRINUSE (the kernel has the address on
- * that link), ENOMEM, or what EAL gave. Not on the data path; any thread, one at a time.
+ * that link), EBUSY (port or lcore), EEXIST (name), ENOMEM, ENOTSUP (the child of a fork, or a DPDK
+ * secondary), or what EAL gave. Not on the data path; any thread, one at a time.
  */
 struct uroce_engine *uroce_engine_create(int argc, char *const argv[]);
 
@@ -33,8 +37,8 @@ struct uroce_engine *uroce_engine_create(int argc, char *const argv[]);
 struct uroce_engine *uroce_engine_create_line(const char *arguments);
 
 /*
- * Stops the engine and frees it. EBUSY while contexts are open on its device. Returns 0 or an errno
- * value. EAL is left running (it cannot be started twice in a process).
+ * Stops the engine and frees it. Returns 0; EBUSY while contexts are open on its device, EINVAL for
+ * NULL, EIO in the child of a fork. EAL is left running (it cannot be started twice in a process).
  */
 int uroce_engine_destroy(struct uroce_engine *engine);
 

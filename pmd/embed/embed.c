@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "doors.h"
 #include "eal.h"
+#include "forks.h"
 #include "log.h"
 #include "words.h"
 
@@ -30,8 +31,9 @@
 struct uroce_engine {
 	struct engine *engine;
 	struct clock clock;
-	int lcore;     /* of the dedicated worker, or ARGUMENTS_NO_LCORE */
-	uint32_t stop; /* atomic; the worker leaves its loop */
+	uint32_t forks; /* forks_count(): another one is a child's */
+	int lcore;	/* of the dedicated worker, or ARGUMENTS_NO_LCORE */
+	uint32_t stop;	/* atomic; the worker leaves its loop */
 };
 
 /* ---- the dedicated worker ---- */
@@ -120,6 +122,21 @@ static struct uroce_engine *fail(struct uroce_engine *engine, int error)
 	return NULL;
 }
 
+static int start_eal(const struct words *eal, int lcore)
+{
+	int error;
+
+	if (forks_lost_eal()) {
+		log_error("EAL belongs to the process that this one was forked from, and cannot "
+			  "be started anew: exec, or fork before there is an engine");
+		return -ENOTSUP;
+	}
+	error = eal_start(eal->count, eal->word, lcore);
+	if (!error)
+		forks_keep_eal();
+	return error;
+}
+
 static struct uroce_engine *make(
 	const struct words *eal, const struct words *ours, struct arguments *arguments)
 {
@@ -133,7 +150,8 @@ static struct uroce_engine *make(
 		return fail(engine, -EINVAL);
 	}
 	engine->lcore = arguments->mode == ENGINE_DEDICATED ? arguments->lcore : ARGUMENTS_NO_LCORE;
-	error = eal_start(eal->count, eal->word, engine->lcore);
+	engine->forks = forks_count();
+	error = start_eal(eal, engine->lcore);
 	if (!error) {
 		clock_init(&engine->clock);
 		error = open_engine(engine, arguments);
@@ -148,8 +166,12 @@ EXPORT struct uroce_engine *uroce_engine_create(int argc, char *const argv[])
 	struct words eal, ours;
 	int error;
 
-	if (argc < 1 || !argv)
+	if (argc < 1 || !argv) {
+		log_error(
+			"there are no arguments: argv[0] is the program's name, the others follow");
 		return fail(NULL, -EINVAL);
+	}
+	forks_watch();
 	words_init(&eal);
 	words_init(&ours);
 	error = words_divide(argc, argv, &eal, &ours);
@@ -170,8 +192,10 @@ EXPORT struct uroce_engine *uroce_engine_create_line(const char *line)
 	struct words words;
 	int error;
 
-	if (!line)
+	if (!line) {
+		log_error("there are no arguments: the line is a null pointer");
 		return fail(NULL, -EINVAL);
+	}
 	words_init(&words);
 	error = words_add(&words, "uroce");
 	if (!error)
@@ -187,12 +211,22 @@ EXPORT struct uroce_engine *uroce_engine_create_line(const char *line)
 	return engine;
 }
 
+static bool is_ours(const struct uroce_engine *engine)
+{
+	return __builtin_expect(engine->forks == forks_count(), 1);
+}
+
 EXPORT int uroce_engine_destroy(struct uroce_engine *engine)
 {
 	int error;
 
 	if (!engine)
 		return EINVAL;
+	if (!is_ours(engine)) {
+		log_error("%s belongs to the process that this one was forked from",
+			engine_name(engine->engine));
+		return EIO;
+	}
 	stop_worker(engine);
 	error = engine_destroy(engine->engine);
 	if (error) {
@@ -207,7 +241,9 @@ EXPORT int uroce_engine_destroy(struct uroce_engine *engine)
 
 EXPORT unsigned int uroce_engine_poll(struct uroce_engine *engine)
 {
-	return engine_mode(engine->engine) == ENGINE_INLINE ? engine_round(engine->engine) : 0;
+	if (engine_mode(engine->engine) != ENGINE_INLINE || !is_ours(engine))
+		return 0;
+	return engine_round(engine->engine);
 }
 
 EXPORT struct ibv_device *uroce_engine_device(struct uroce_engine *engine)
