@@ -138,12 +138,10 @@ static unsigned int alloc_some(
 	return n;
 }
 
-unsigned int ethdev_alloc(
-	struct port *port, uint16_t queue, struct packet *packets, unsigned int wanted)
+static unsigned int alloc_burst(
+	struct ethdev_port *ethdev, uint16_t queue, struct packet *packets, unsigned int n)
 {
-	struct ethdev_port *ethdev = to_ethdev(port);
 	struct rte_mbuf *mbufs[PORT_BURST];
-	unsigned int n = wanted < PORT_BURST ? wanted : PORT_BURST;
 
 	if (unlikely(rte_pktmbuf_alloc_bulk(ethdev->pool, mbufs, n))) {
 		tally(&ethdev->queues[queue].counters.no_buffer, 1);
@@ -156,13 +154,11 @@ unsigned int ethdev_alloc(
 	return n;
 }
 
-unsigned int ethdev_tx(
-	struct port *port, uint16_t queue, struct packet *packets, unsigned int wanted)
+static unsigned int tx_burst(
+	struct ethdev_port *ethdev, uint16_t queue, struct packet *packets, unsigned int n)
 {
-	struct ethdev_port *ethdev = to_ethdev(port);
 	struct queue_counters *counters = &ethdev->queues[queue].counters;
 	struct rte_mbuf *mbufs[PORT_BURST];
-	unsigned int n = wanted < PORT_BURST ? wanted : PORT_BURST;
 	uint64_t bytes = 0;
 	uint16_t sent;
 
@@ -182,6 +178,38 @@ unsigned int ethdev_tx(
 	tally(&counters->tx_bytes, bytes);
 	tally(&counters->tx_rejected, n - sent);
 	return sent;
+}
+
+typedef unsigned int burst_fn(
+	struct ethdev_port *ethdev, uint16_t queue, struct packet *packets, unsigned int n);
+
+/* Bursts until one comes out short: fewer than were wanted means that there is no more room. */
+static __rte_always_inline unsigned int in_bursts(burst_fn *burst, struct port *port,
+	uint16_t queue, struct packet *packets, unsigned int wanted)
+{
+	unsigned int done = 0;
+
+	while (done < wanted) {
+		unsigned int part = RTE_MIN(wanted - done, PORT_BURST);
+		unsigned int n = burst(to_ethdev(port), queue, packets + done, part);
+
+		done += n;
+		if (n < part)
+			break;
+	}
+	return done;
+}
+
+unsigned int ethdev_alloc(
+	struct port *port, uint16_t queue, struct packet *packets, unsigned int wanted)
+{
+	return in_bursts(alloc_burst, port, queue, packets, wanted);
+}
+
+unsigned int ethdev_tx(
+	struct port *port, uint16_t queue, struct packet *packets, unsigned int wanted)
+{
+	return in_bursts(tx_burst, port, queue, packets, wanted);
 }
 
 void ethdev_release(struct port *port, uint16_t queue, struct packet *packets, unsigned int n)

@@ -152,6 +152,16 @@ void link_open(struct link *link, struct node *passive, struct node *active, enu
 	link_open_as_set(link, reach);
 }
 
+void link_open_to_itself(struct link *link)
+{
+	struct end *end = &link->ends[0];
+
+	end->peer = end;
+	create(end);
+	to_rtr(end, IBV_MTU_1024, false);
+	CU_ASSERT_EQUAL(end_to_rts(end), 0);
+}
+
 void link_close(struct link *link)
 {
 	CU_ASSERT_EQUAL(ibv_destroy_qp(link->ends[1].qp), 0);

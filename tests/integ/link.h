@@ -39,6 +39,8 @@ struct link {
 void link_open(struct link *link, struct node *passive, struct node *active, enum reach reach);
 void link_open_as_set(struct link *link, enum reach reach);
 void link_close(struct link *link);
+/* One QP, of the first end's node, whose peer it is itself; in RTS. */
+void link_open_to_itself(struct link *link);
 
 /* The passive end's move to RTS: what ibv_modify_qp() gives. */
 int end_to_rts(struct end *end);

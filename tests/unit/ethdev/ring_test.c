@@ -257,6 +257,34 @@ static void small_bursts(void)
 	port->ops->close(port);
 }
 
+/* The engine asks for more than a burst at a time; fewer would tell it that there are no more. */
+static void large_bursts(void)
+{
+	struct port *port = open_loop();
+	struct packet packets[3 * PORT_BURST + 1];
+	unsigned int n = sizeof(packets) / sizeof(packets[0]);
+
+	CU_ASSERT_EQUAL_FATAL(port->ops->alloc(port, 0, packets, n), n);
+	for (unsigned int i = 0; i < n; i++) {
+		memset(packets[i].data, (int)i + 1, 60);
+		packets[i].length = 60;
+	}
+	/* up to what the ring takes, in the middle of a burst */
+	CU_ASSERT_EQUAL(port->ops->tx(port, 0, packets, n), RING_SIZE - 1);
+	CU_ASSERT_EQUAL(counters_of(port).tx_packets, RING_SIZE - 1);
+	CU_ASSERT_EQUAL(counters_of(port).tx_bytes, 60 * (RING_SIZE - 1));
+	CU_ASSERT_EQUAL(counters_of(port).no_buffer, 0);
+	port->ops->release(port, 0, packets + RING_SIZE - 1, n - (RING_SIZE - 1));
+	for (unsigned int i = 0, got = 1; i < RING_SIZE - 1; i += got) {
+		got = port->ops->rx(port, 0, packets, PORT_BURST);
+		CU_ASSERT_FATAL(got > 0);
+		for (unsigned int j = 0; j < got; j++)
+			CU_ASSERT(filled(&packets[j], (uint8_t)(i + j + 1), 60));
+		port->ops->release(port, 0, packets, got);
+	}
+	port->ops->close(port);
+}
+
 /* A sender may begin a frame further on in its buffer. */
 static void data_may_move(void)
 {
@@ -627,6 +655,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(info),
 	UNIT_CASE(frames_come_back),
 	UNIT_CASE(small_bursts),
+	UNIT_CASE(large_bursts),
 	UNIT_CASE(data_may_move),
 	UNIT_CASE(full_ring),
 	UNIT_CASE(empty_pool),
