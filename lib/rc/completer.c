@@ -28,7 +28,7 @@ static void retry(struct rc_core *core, struct rc_qp *qp)
 	requester->retry_left--;
 	requester->recovering = true;
 	requester->deadline = TIMER_NEVER;
-	requester_go_back(core, qp);
+	requester_go_back(qp);
 	core->ops->activate(core, qp);
 }
 
@@ -66,7 +66,7 @@ static void rnr_nak(struct rc_core *core, struct rc_qp *qp, uint8_t timer)
 	requester->rnr_until = core->now + status_rnr_ns(timer);
 	requester->recovering = false; /* what is lost after the silence is a loss of its own */
 	requester->deadline = TIMER_NEVER;
-	requester_go_back(core, qp);
+	requester_go_back(qp);
 	timers_retry_set(core, qp);
 }
 
@@ -145,7 +145,7 @@ static bool read_response_fits(
 	uint64_t offset = (uint64_t)send->received * qp->pmtu;
 	uint32_t rest = (uint32_t)(send->length - offset);
 	bool begins = send->received == 0 || send->resumed;
-	bool goes_on = send->received > 0 || send->resumed;
+	bool goes_on = send->received > 0;
 
 	if (packet->payload_length != (rest < qp->pmtu ? rest : qp->pmtu))
 		return false;

@@ -2,8 +2,8 @@
 /*
  * The sending side: takes requests, gives out PSNs, makes packets, and goes back when told to.
  *
- * AckReq is set on the last packet of each message, every RC_ACK_EVERY packets within one, and at
- * the edge of the window: an acknowledgement is always due while something is outstanding.
+ * AckReq is set on the last packet of each message and every RC_ACK_EVERY packets within one, and so
+ * at the edge of the window: an acknowledgement is always due while something is outstanding.
  */
 #include <string.h>
 
@@ -206,12 +206,13 @@ static enum ibv_wc_status put_payload(struct rc_core *core, struct rc_qp *qp, st
 		: IBV_WC_LOC_PROT_ERR;
 }
 
+_Static_assert(RC_WINDOW % RC_ACK_EVERY == 0, "the last packet of the window asks for an ACK");
+
 static bool wants_ack(
 	const struct requester *requester, const struct rc_send *send, uint32_t packet)
 {
 	return packet + 1 == send->packets ||
-		requester->in_flight % RC_ACK_EVERY == RC_ACK_EVERY - 1 ||
-		requester->in_flight + 1 >= RC_WINDOW;
+		requester->in_flight % RC_ACK_EVERY == RC_ACK_EVERY - 1;
 }
 
 static void make_data(struct rc_core *core, struct rc_qp *qp, struct rc_send *send)

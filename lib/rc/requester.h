@@ -19,7 +19,7 @@ void requester_progress(struct rc_core *core, struct rc_qp *qp);
 /* The PSN that the cursor would send next. */
 uint32_t requester_cursor_psn(const struct rc_qp *qp);
 /* The cursor returns to `una`. */
-void requester_go_back(struct rc_core *core, struct rc_qp *qp);
+void requester_go_back(struct rc_qp *qp);
 /* The request at the head ends with this status, the QP goes to ERR. */
 void requester_fail(struct rc_core *core, struct rc_qp *qp, enum ibv_wc_status status);
 /* Completes what is complete at the head; SQD: tells when it has drained. */

@@ -27,7 +27,7 @@ static void resend(struct rc_core *core, struct rc_qp *qp)
 	}
 	requester->retry_left--;
 	requester->recovering = false;
-	requester_go_back(core, qp);
+	requester_go_back(qp);
 	core->ops->activate(core, qp);
 }
 

@@ -18,23 +18,19 @@ uint32_t requester_cursor_psn(const struct rc_qp *qp)
 		is_read_or_atomic(send->opcode) ? send->received : requester->cursor_packet);
 }
 
-void requester_go_back(struct rc_core *core, struct rc_qp *qp)
+void requester_go_back(struct rc_qp *qp)
 {
 	struct requester *requester = &qp->requester;
+	const struct rc_send *send;
 
-	(void)core;
 	requester->cursor = requester->head;
 	requester->cursor_packet = 0;
 	requester->in_flight = 0;
-	for (; requester->cursor != requester->tail; requester->cursor++) {
-		const struct rc_send *send = window_slot(qp, requester->cursor);
-
-		if (is_local(send->opcode) && send->done)
-			continue;
-		if (send->started && !is_read_or_atomic(send->opcode) && !is_local(send->opcode))
-			requester->cursor_packet = psn_ahead(requester->una, send->first_psn);
+	if (requester->head == requester->tail)
 		return;
-	}
+	send = window_slot(qp, requester->head);
+	if (send->started && !is_read_or_atomic(send->opcode) && !is_local(send->opcode))
+		requester->cursor_packet = psn_ahead(requester->una, send->first_psn);
 }
 
 void requester_complete(struct rc_core *core, struct rc_qp *qp, const struct rc_send *send,
@@ -148,7 +144,7 @@ bool requester_acknowledge(struct rc_core *core, struct rc_qp *qp, uint32_t psn)
 		requester->in_flight -= moved < requester->in_flight ? moved : requester->in_flight;
 		requester_retire(core, qp);
 		if (passed)
-			requester_go_back(core, qp);
+			requester_go_back(qp);
 		requester_progress(core, qp);
 	}
 	return reached == psn;

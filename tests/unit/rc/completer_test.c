@@ -414,6 +414,8 @@ static void reread_responses(void)
 		bool good;
 	} rows[] = {
 		{0, 0x0d, 256, true},
+		{0, 0x0e, 256, false}, /* there is nothing to go on from */
+		{0, 0x0f, 256, false},
 		{1, 0x0d, 256, true},
 		{1, 0x0e, 256, true},
 		{2, 0x10, 88, true},
@@ -445,6 +447,23 @@ static void reread_responses(void)
 			ROW(is_done(&rig, 0, 1, IBV_WC_BAD_RESP_ERR), i);
 		rig_close(&rig);
 	}
+}
+
+/* One beginning for each request: behind it the answer goes on with MIDDLE and LAST. */
+static void reread_begins_once(void)
+{
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	put(&rig, IBV_WR_RDMA_READ, 1, 5 * 256);
+	go(&rig);
+	read_response(&rig, 0x0d, 0x100, 256);
+	rig_time(&rig, rig.core.now + 100 * MS);
+	read_response(&rig, 0x0d, 0x101, 256);
+	STATE(&rig, IBV_QPS_RTS);
+	read_response(&rig, 0x0d, 0x102, 256);
+	DONE(&rig, 0, 1, IBV_WC_BAD_RESP_ERR);
+	rig_close(&rig);
 }
 
 /* The first answer and the second one mixed: every PSN counts once. */
@@ -648,6 +667,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(plain_ack_to_an_atomic),
 	UNIT_CASE(two_losses),
 	UNIT_CASE(reread_responses),
+	UNIT_CASE(reread_begins_once),
 	UNIT_CASE(mixed_answers),
 	UNIT_CASE(read_into_a_list),
 	UNIT_CASE(atomic_result),

@@ -74,6 +74,7 @@ static void behind_the_failed_one(void)
 	DONE(&rig, 0, 1, IBV_WC_SUCCESS);
 	DONE(&rig, 1, 2, IBV_WC_SUCCESS);
 	DONE(&rig, 2, 3, IBV_WC_REM_INV_REQ_ERR);
+	COUNTED(&rig, send_err, 1); /* the flushed ones are no errors of their own */
 	flushed(&rig, RIG_SEND_DONE, 3, 4, 3);
 	flushed(&rig, RIG_RECV_DONE, 0, 100, 2);
 	rig_close(&rig);

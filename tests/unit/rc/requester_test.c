@@ -439,6 +439,28 @@ static void window(void)
 	rig_close(&rig);
 }
 
+/* READs and atomics leave the window with their answers. */
+static void answers_free_the_window(void)
+{
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	for (uint32_t i = 0; i < 600; i++) {
+		put(&rig, i % 2 ? IBV_WR_RDMA_READ : IBV_WR_ATOMIC_FETCH_AND_ADD, i, 8);
+		go(&rig);
+		if (i % 2)
+			read_response(&rig, 0x10, 0x100 + i, 8);
+		else
+			atomic_ack(&rig, 0x100 + i, 0);
+	}
+	SENT_COUNT(&rig, 600);
+	DONE_COUNT(&rig, 600);
+	put(&rig, IBV_WR_SEND, 1000, 300 * 256);
+	go(&rig);
+	SENT_COUNT(&rig, 600 + 256);
+	rig_close(&rig);
+}
+
 /* More requests than slots in the window of the QP: they stay in the queue and go later. */
 static void more_requests_than_slots(void)
 {
@@ -873,6 +895,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(inline_data),
 	UNIT_CASE(ack_requests),
 	UNIT_CASE(window),
+	UNIT_CASE(answers_free_the_window),
 	UNIT_CASE(more_requests_than_slots),
 	UNIT_CASE(initiator_depth_1),
 	UNIT_CASE(initiator_depth_n),

@@ -415,6 +415,37 @@ static void idle(void)
 	rig_close(&rig);
 }
 
+/* The time-out of packets that are acknowledged has nothing to do with that of the next ones. */
+static void each_burst_has_its_own(void)
+{
+	struct rig rig;
+
+	open_and_send(&rig, NULL);
+	ack(&rig, 0x100);
+	pass(&rig, T14 / 2);
+	put(&rig, IBV_WR_SEND, 2, 1);
+	go(&rig);
+	pass(&rig, T14 - 1);
+	SENT_COUNT(&rig, 2);
+	rig_close(&rig);
+}
+
+/* What a NAK has brought out again has a full time-out before it. */
+static void resend_has_its_own(void)
+{
+	struct rig rig;
+
+	open_and_send(&rig, NULL);
+	pass(&rig, T14 / 2);
+	nak(&rig, 0x100, 0x60);
+	SENT_COUNT(&rig, 2);
+	pass(&rig, T14 - 1);
+	SENT_COUNT(&rig, 2);
+	pass(&rig, 3 * T14 + 1);
+	SENT_COUNT(&rig, 3);
+	rig_close(&rig);
+}
+
 /* A NAK after a time-out is obeyed: it is about what was sent again. */
 static void nak_after_timeout(void)
 {
@@ -510,7 +541,8 @@ static void no_timer_after_a_local_error(void)
 	open_rts(&rig, 1, NULL);
 	((struct mem_sge *)put(&rig, IBV_WR_SEND, 1, 600)->tail)->address =
 		(uintptr_t)rig.memory + RIG_MEMORY - 300;
-	go(&rig);
+	rig_announce(&rig);
+	rig_step(&rig, 64, 64); /* all in one turn */
 	SENT_COUNT(&rig, 1);
 	DONE(&rig, 0, 1, IBV_WC_LOC_PROT_ERR);
 	CU_ASSERT(timers_next(&rig.core.timers) == TIMER_NEVER);
@@ -536,6 +568,8 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(progress_moves_the_timeout),
 	UNIT_CASE(posts_do_not_move_the_timeout),
 	UNIT_CASE(idle),
+	UNIT_CASE(each_burst_has_its_own),
+	UNIT_CASE(resend_has_its_own),
 	UNIT_CASE(nak_after_timeout),
 	UNIT_CASE(no_buffers_no_timeout),
 	UNIT_CASE(first_transmission_starts_it),
