@@ -139,7 +139,9 @@ static int interface_limit(const struct device *device, uint32_t *limit)
 		*limit = device->info.max_mtu;
 	if (device->driver->has_frame_size && *limit > device->frame_size - AF_PACKET_OVERHEAD) {
 		*limit = device->frame_size - AF_PACKET_OVERHEAD;
-		log_notice("%s carries %u of the %d bytes that %s could: give it framesz=%u",
+		/* the driver's default block would be too small for such a slot */
+		log_notice("%s carries %u of the %d bytes that %s could: give it framesz=%u,"
+			   "blocksz=65536",
 			device->name, *limit, mtu, device->interface,
 			rte_align32pow2((uint32_t)mtu + AF_PACKET_OVERHEAD));
 	}

@@ -230,7 +230,7 @@ check "the interface keeps its MAC" bash -c "ip link show ours | grep -q $our_ma
 # Small slots limit the MTU; so do they what one may ask for.
 start_port "$vdev" --address 10.77.0.2/24
 check "slots of 2048 bytes: MTU 1968" answer_is "* mtu 1968 *" info
-check "the log says what to do" logged "give it framesz=8192"
+check "the log says what to do" logged "give it framesz=8192,blocksz=65536"
 check "the announcement brings the interface's MAC back" \
 	eventually neighbour_is 10.77.0.2 "$our_mac"
 check "ping with a packet of 1968 bytes" kernel ping -q -c 3 -i 0.2 -W 2 -M 'do' -s 1940 10.77.0.2
