@@ -118,6 +118,11 @@ int eal_start(int argc, char *const argv[], int lcore)
 	return start(argc, argv, lcore);
 }
 
+void eal_stop(void)
+{
+	rte_eal_cleanup();
+}
+
 int eal_register_thread(void)
 {
 	if (rte_lcore_id() != LCORE_ID_ANY)

@@ -23,6 +23,12 @@ bool eal_is_running(void);
 int eal_start(int argc, char *const argv[], int lcore);
 
 /*
+ * At the end of a program that owns its process: devices let go of what lies outside it, such as
+ * the sockets of net_vhost and net_memif. EAL cannot be started again.
+ */
+void eal_stop(void);
+
+/*
  * Threads that drive an engine call this once: those that EAL did not make get an lcore id, and
  * with it a cache in front of the mbuf pools. 0, or -ENOMEM if there are too many.
  */

@@ -94,6 +94,9 @@ static void lines(void)
 		{BASE "--route 192.168.0.0/16 by 10.77.0.9", -EINVAL},
 		{BASE "--route 192.168.0.0/16 via", -EINVAL},
 		{BASE "--route 192.168.0.0/16", -EINVAL},
+		{BASE "--route 192.168.0.0/"
+		      "000000000000000000000000000000000000000000000000000016 via 10.77.0.9",
+			-EINVAL},
 		{BASE "--route 192.168.0.0 via 10.77.0.9", -EINVAL},
 		{BASE "--route 192.168.0.0/33 via 10.77.0.9", -EINVAL},
 		{"--address 10.77.0.2 --port 0", -EINVAL},

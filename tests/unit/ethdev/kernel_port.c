@@ -160,5 +160,6 @@ int main(int argc, char **argv)
 			turn(port);
 	} while (obey(&arguments, &port));
 	port->ops->close(port);
+	eal_stop();
 	return 0;
 }

@@ -5,9 +5,12 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include <rte_dev.h>
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
@@ -15,12 +18,14 @@
 #include "address.h"
 #include "eal.h"
 #include "ethdev.h"
+#include "log.h"
 #include "unit.h"
 #include "words.h"
 
 #define RING_SIZE 64u
 #define MBUFS 512u
 #define SECOND 1000000000ull
+#define ANSWERS 50u
 
 static const uint8_t east_mac[6] = {2, 0, 0, 0, 0, 1};
 static const uint8_t west_mac[6] = {2, 0, 0, 0, 0, 2};
@@ -97,6 +102,44 @@ static void eal_is_adopted(void)
 	CU_ASSERT_EQUAL(eal_register_thread(), 0);
 }
 
+/* What the bridge gave last: the sink has no argument for it. */
+static enum log_level seen_level;
+static char seen_line[128];
+
+static void see(enum log_level level, const char *line)
+{
+	seen_level = level;
+	snprintf(seen_line, sizeof(seen_line), "%s", line);
+}
+
+/* EAL's levels, and ours. */
+static void log_is_bridged(void)
+{
+	static const struct {
+		uint32_t rte;
+		enum log_level ours;
+	} rows[] = {
+		{RTE_LOG_EMERG, LOG_ERROR},
+		{RTE_LOG_ERR, LOG_ERROR},
+		{RTE_LOG_WARNING, LOG_WARNING},
+		{RTE_LOG_NOTICE, LOG_INFO},
+		{RTE_LOG_INFO, LOG_DEBUG},
+	};
+
+	log_set_sink(see);
+	log_set_level(LOG_DEBUG);
+	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		seen_line[0] = 0;
+		rte_log(rows[i].rte, RTE_LOGTYPE_EAL, "a number: %u\n", i);
+		CU_ASSERT_EQUAL(seen_level, rows[i].ours);
+		CU_ASSERT_NSTRING_EQUAL(seen_line, "a number: ", 10);
+	}
+	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_EAL, "two\nlines\n");
+	CU_ASSERT_STRING_EQUAL(seen_line, "lines");
+	log_set_level(LOG_NOTICE);
+	log_set_sink(NULL);
+}
+
 static void what_cannot_be_opened(void)
 {
 	struct ethdev_config config;
@@ -152,6 +195,42 @@ static void started_by_somebody_else(void)
 	CU_ASSERT_EQUAL(rte_eth_dev_stop(id), 0);
 	CU_ASSERT_EQUAL(ethdev_port_open(&config, &port), 0);
 	port->ops->close(port);
+}
+
+/* Opens a net_vhost port, waiting for its peer on a socket in `folder`, with an MTU. */
+static void open_vhost(const char *folder, unsigned int number, uint32_t wanted, uint32_t expected)
+{
+	struct ethdev_config config;
+	struct port_info found;
+	struct port *port;
+	char name[32], arguments[128];
+	uint16_t id, mtu;
+
+	snprintf(name, sizeof(name), "net_vhost%u", number);
+	snprintf(arguments, sizeof(arguments), "iface=%s/%u", folder, number);
+	CU_ASSERT_EQUAL_FATAL(rte_eal_hotplug_add("vdev", name, arguments), 0);
+	config_of(&config, name, east_mac, "10.77.0.1");
+	config.mtu = wanted;
+	CU_ASSERT_EQUAL_FATAL(ethdev_port_open(&config, &port), 0);
+	port->ops->info(port, &found);
+	CU_ASSERT_EQUAL(found.mtu, expected);
+	CU_ASSERT_FALSE(found.up);
+	CU_ASSERT_EQUAL(rte_eth_dev_get_port_by_name(name, &id), 0);
+	CU_ASSERT_EQUAL(rte_eth_dev_get_mtu(id, &mtu), 0);
+	CU_ASSERT_EQUAL(mtu, expected);
+	port->ops->close(port);
+	CU_ASSERT_EQUAL(rte_eal_hotplug_remove("vdev", name), 0);
+}
+
+/* A device whose MTU ethdev knows, and sets; and a link that is down. */
+static void device_with_an_mtu(void)
+{
+	char folder[] = "/tmp/ring_test.XXXXXX";
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+	open_vhost(folder, 0, 0, 1500);
+	open_vhost(folder, 1, 4200, 4200);
+	CU_ASSERT_EQUAL(rmdir(folder), 0);
 }
 
 static void info(void)
@@ -487,6 +566,34 @@ static unsigned int clear(struct rte_ring *wire)
 	return n;
 }
 
+/* More answers than a burst: they go out in parts. */
+static void many_answers(void)
+{
+	static const uint8_t request[] = "\xff\xff\xff\xff\xff\xff\x02\0\0\0\0\2\x08\x06"
+					 "\0\1\x08\0\6\4\0\1\x02\0\0\0\0\2\x0a\x4d\0\2"
+					 "\0\0\0\0\0\0\x0a\x4d\0\1";
+	struct port *east = open_port("net_ring_east", east_mac, "10.77.0.1");
+	struct packet packets[ANSWERS];
+	uint8_t frame[sizeof(request) - 1];
+
+	memcpy(frame, request, sizeof(frame));
+	for (unsigned int i = 0; i < ANSWERS; i++) {
+		packets[i].data = frame;
+		packets[i].length = sizeof(frame);
+	}
+	east->ops->other(east, 0, packets, ANSWERS, SECOND);
+	CU_ASSERT_EQUAL(counters_of(east).arp_in, ANSWERS);
+	CU_ASSERT_EQUAL(counters_of(east).arp_out, ANSWERS);
+	CU_ASSERT_EQUAL(counters_of(east).tx_packets, ANSWERS);
+	CU_ASSERT_EQUAL(counters_of(east).tx_bytes, ANSWERS * 60);
+	CU_ASSERT_EQUAL(clear(wires.westward), ANSWERS);
+	packets[0].length = 13; /* ends inside the first header */
+	east->ops->other(east, 0, packets, 1, SECOND);
+	CU_ASSERT_EQUAL(counters_of(east).other_dropped, 1);
+	east->ops->close(east);
+	CU_ASSERT_PTR_NULL(pool_of("net_ring_east"));
+}
+
 static void unreachable(void)
 {
 	struct port *east = open_port("net_ring_east", east_mac, "10.77.0.1");
@@ -650,8 +757,10 @@ static void buffers_outlive_their_port(void)
 
 static const struct unit_case cases[] = {
 	UNIT_CASE(eal_is_adopted),
+	UNIT_CASE(log_is_bridged),
 	UNIT_CASE(what_cannot_be_opened),
 	UNIT_CASE(started_by_somebody_else),
+	UNIT_CASE(device_with_an_mtu),
 	UNIT_CASE(info),
 	UNIT_CASE(frames_come_back),
 	UNIT_CASE(small_bursts),
@@ -664,6 +773,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(tags_are_put_back),
 	UNIT_CASE(neighbours_by_arp),
 	UNIT_CASE(neighbours_by_discovery),
+	UNIT_CASE(many_answers),
 	UNIT_CASE(unreachable),
 	UNIT_CASE(outbox_overflow),
 	UNIT_CASE(control_from_another_thread),
@@ -693,16 +803,19 @@ static int make_wires(void)
 int main(int argc, char **argv)
 {
 	struct words eal;
+	cpu_set_t before, after;
 	int err;
 
 	words_init(&eal);
-	err = words_split(&eal, "test --no-huge -m 64 --no-shconf --no-telemetry");
+	err = words_split(&eal, "test -l 0 --no-huge -m 64 --no-shconf --no-telemetry");
+	sched_getaffinity(0, sizeof(before), &before);
 	if (!err && eal_is_running())
 		return 1;
 	if (!err)
 		err = eal_start(eal.count, eal.word, EAL_NO_LCORE);
 	words_fini(&eal); /* EAL keeps no word of it */
-	if (err || make_wires())
+	sched_getaffinity(0, sizeof(after), &after);
+	if (err || !CPU_EQUAL(&before, &after) || make_wires())
 		return 1;
 	return unit_run("ethdev-ring", cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
