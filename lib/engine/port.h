@@ -63,14 +63,16 @@ struct port_ops {
 		uint64_t now);
 	/*
 	 * Finds the next hop from a source GID (which must be in the table) to a destination.
-	 * *neighbour names it until the port is closed. 0, -EINVAL (not a source of ours, families
-	 * differ, multicast), -ENETUNREACH (no route).
+	 * *neighbour names it until the port is closed, or neighbour() says -ESTALE. 0, -EINVAL (not a
+	 * source of ours, families differ, multicast), -ENETUNREACH (no route), -ENOBUFS (too many
+	 * neighbours).
 	 */
 	int (*route)(struct port *port, const uint8_t source[16], const uint8_t destination[16],
 		uint32_t *neighbour);
 	/*
 	 * The next hop's MAC. 0; -EINPROGRESS: asked, ask again (a solicitation is under way, service()
-	 * repeats it); -EHOSTUNREACH: nobody answered. A later call starts a new attempt.
+	 * repeats it); -EHOSTUNREACH: nobody answered. A later call starts a new attempt. -ESTALE: of
+	 * more neighbours than there is room for, this one was given up (the epoch told): route again.
 	 */
 	int (*neighbour)(struct port *port, uint32_t neighbour, uint64_t now, uint8_t mac[6]);
 	/* Housekeeping: repeats, ageing, link state. Returns when it wants to run next (ns). Called
