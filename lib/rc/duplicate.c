@@ -19,11 +19,8 @@ static void drop(struct rc_core *core)
 static bool is_part(
 	const struct replay_entry *entry, uint64_t offset, uint32_t length, uint32_t pmtu)
 {
-	uint64_t rest;
+	uint64_t rest = entry->length - offset; /* the PSN lies within the first answer */
 
-	if (offset > entry->length)
-		return false;
-	rest = entry->length - offset;
 	return length == rest || (length < rest && length > 0 && length % pmtu == 0);
 }
 

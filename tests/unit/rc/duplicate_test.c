@@ -428,8 +428,9 @@ static void other_kind_under_the_psn(void)
 	hear(&rig, request(&rig, 0x0c, 0x201, 0, 8));
 	hear(&rig, request(&rig, 0x0c, 0x200, 0, 8));
 	add(&rig, 0x201, 5);
+	HEAR(&rig, .opcode = 0x0c, .psn = 0x200); /* of nothing, by no key */
 	SENT_COUNT(&rig, 2);
-	COUNTED(&rig, lost_resource, 2);
+	COUNTED(&rig, lost_resource, 3);
 	SAME(word(&rig), 5);
 	rig_close(&rig);
 }

@@ -159,6 +159,23 @@ static void reset_and_reuse(void)
 	rig_close(&rig);
 }
 
+/* An ACK that was due, and had no buffer, is not sent in the next life. */
+static void reset_forgets_answers(void)
+{
+	struct rig_packet packet = {.opcode = 0x0a, .psn = 0x200, .ack_request = true};
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	rig_receive(&rig, &packet);
+	CU_ASSERT_EQUAL(to_state(&rig, IBV_QPS_RESET), 0);
+	rig_to_rts(&rig);
+	rig_run(&rig);
+	CU_ASSERT(!rc_transmit(&rig.core, rig.qp, 64));
+	SAME(rig.core.out_count, 0);
+	SENT_COUNT(&rig, 0);
+	rig_close(&rig);
+}
+
 /* 10.6.7.2: its type 2 windows grant nothing any more. */
 static void reset_unbinds_windows(void)
 {
@@ -239,6 +256,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(what_it_was_created_with),
 	UNIT_CASE(receive_only),
 	UNIT_CASE(reset_and_reuse),
+	UNIT_CASE(reset_forgets_answers),
 	UNIT_CASE(reset_unbinds_windows),
 	UNIT_CASE(destroyed_while_busy),
 	UNIT_CASE(many_lives),

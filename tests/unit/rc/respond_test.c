@@ -190,6 +190,7 @@ static void rnr_nak_overtaken(void)
 
 	open_rts(&rig, 1, NULL);
 	take(&rig, request(&rig, 0x04, 0x200, 16));
+	take(&rig, request(&rig, 0x0a, 0x201, 16)); /* dropped in silence */
 	rig_step(&rig, 0, 64);
 	SENT_COUNT(&rig, 0);
 	rig_post_recv(&rig, 1, 0, 4096);
@@ -218,6 +219,24 @@ static void sequence_nak_overtaken(void)
 	rig_run(&rig);
 	for (uint32_t n = 1; n < rig.sent_count; n++)
 		ROW(rig_syndrome(&rig, n) == 0x1f, n);
+	rig_close(&rig);
+}
+
+/* Of a row that came again in part, what is still missing is asked for. */
+static void sequence_nak_overtaken_in_part(void)
+{
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	take(&rig, request(&rig, 0x0a, 0x201, 16));
+	take(&rig, request(&rig, 0x0a, 0x203, 16));
+	take(&rig, request(&rig, 0x0a, 0x202, 16));
+	take(&rig, request(&rig, 0x0a, 0x200, 16));
+	take(&rig, request(&rig, 0x0a, 0x201, 16));
+	take(&rig, request(&rig, 0x0a, 0x202, 16));
+	rig_run(&rig);
+	SENT_COUNT(&rig, 1);
+	ANSWER(&rig, 0, 0x60, 0x203, 3);
 	rig_close(&rig);
 }
 
@@ -323,6 +342,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(key_gone_before_another_nak),
 	UNIT_CASE(rnr_nak_overtaken),
 	UNIT_CASE(sequence_nak_overtaken),
+	UNIT_CASE(sequence_nak_overtaken_in_part),
 	UNIT_CASE(sequence_nak_overtaken_by_all),
 	UNIT_CASE(scarce_buffers),
 	UNIT_CASE(answers_and_requests_take_turns),

@@ -475,9 +475,12 @@ static void acks_are_coalesced(void)
 		packet = request(&rig, i % 2 ? 0x0a : 0x04, 0x200 + i);
 		rig_receive(&rig, &packet);
 	}
+	packet = request(&rig, 0x04, 0x205);
+	packet.ack_request = false; /* those before it have asked */
+	rig_receive(&rig, &packet);
 	rig_run(&rig);
 	SENT_COUNT(&rig, 1);
-	ANSWER(&rig, 0, 0x1f, 0x204, 5);
+	ANSWER(&rig, 0, 0x1f, 0x205, 6);
 	rig_close(&rig);
 }
 
