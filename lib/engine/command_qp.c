@@ -30,8 +30,6 @@ static int find_parts(const struct command *command, struct parts *parts)
 	if (command->abi.u.create_qp.srq && !parts->srq)
 		return -EINVAL;
 	/* The transport checks keys of receives against the QP's PD. */
-	if (parts->srq && parts->srq->pd != parts->pd)
-		return -EINVAL;
 	return 0;
 }
 
@@ -84,6 +82,7 @@ static int make_transport(struct worker *worker, struct engine_qp *qp, bool stri
 	const struct rc_qp_attr attr = {
 		.qp_num = qp->qp_num,
 		.pd = qp->pd->number,
+		.recv_pd = qp->srq ? qp->srq->pd->number : qp->pd->number,
 		.sq_depth = qp->cap.max_send_wr,
 		.max_send_sge = qp->cap.max_send_sge,
 		.max_inline = qp->cap.max_inline_data,

@@ -57,6 +57,7 @@ int rc_qp_create(
 	qp->user = user;
 	qp->qp_num = attr->qp_num;
 	qp->pd = attr->pd;
+	qp->recv_pd = attr->recv_pd;
 	qp->pkey = attr->pkey;
 	qp->has_srq = attr->has_srq;
 	qp->max_rd_atomic = attr->max_rd_atomic;

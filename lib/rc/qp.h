@@ -103,6 +103,7 @@ struct rc_qp {
 	enum ibv_qp_state shown; /* what its owner set, or what it became */
 	uint32_t qp_num;
 	uint32_t pd;
+	uint32_t recv_pd;
 	uint32_t pmtu; /* bytes */
 	uint16_t pkey;
 	bool has_srq;

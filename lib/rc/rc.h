@@ -102,9 +102,9 @@ struct rc_ops {
 	void (*activate)(struct rc_core *core, struct rc_qp *qp);
 	/* The state changed (to ERR by itself, or by promotion). */
 	void (*state_changed)(struct rc_core *core, struct rc_qp *qp, enum ibv_qp_state state);
-	/* The CM's share of a promotion (EP-9): the QP was handed to it and opened by `cause`. Grace
-	 * and time-out are no proof that the peer is up: then a second call follows with the cause
-	 * ACK, PACKET or NOTIFY (EP-11), unless an RTU came meanwhile. */
+	/* The CM's share of a promotion (EP-9): the QP was handed to it and opened by `cause`.
+	 * Grace and time-out are no proof that the peer is up: then a second call follows with the
+	 * cause ACK, PACKET or NOTIFY (EP-11), unless an RTU came meanwhile. */
 	void (*opened)(struct rc_core *core, struct rc_qp *qp, int cause);
 };
 
@@ -112,7 +112,8 @@ struct rc_ops {
 
 #define RC_COUNTERS(X)                                                                             \
 	X(sent_pkts)                                                                               \
-	X(rcvd_pkts) X(duplicate_request) X(out_of_seq_request) X(rcvd_rnr_err) X(send_rnr_err) X( \
+	X(rcvd_pkts)                                                                               \
+	X(duplicate_request) X(out_of_seq_request) X(rcvd_rnr_err) X(send_rnr_err) X(              \
 		rcvd_seq_err) X(ack_deferred) X(retry_exceeded_err) X(retry_rnr_exceeded_err)      \
 		X(completer_retry_err) X(send_err) X(ack_timeout) X(implied_nak_seq_err) X(        \
 			ghost_ack) X(bad_response) X(duplicate_response) X(lost_resource)          \
@@ -132,10 +133,11 @@ struct rc_counters {
 /* The gate's (EP-17), per core and per QP. */
 #define RC_HOLD_COUNTERS(X)                                                                        \
 	X(held)                                                                                    \
-	X(released) X(flushed_held) X(vanished_held) X(promoted_modify) X(promoted_packet)         \
-		X(promoted_rtu) X(promoted_notify) X(promoted_grace) X(promoted_ack)               \
-			X(promoted_timeout) X(late_rtu) X(late_notify) X(unarmed_first_packet)     \
-				X(hold_timeout) X(hold_long) X(comm_est)
+	X(released)                                                                                \
+	X(flushed_held) X(vanished_held) X(promoted_modify) X(promoted_packet) X(promoted_rtu)     \
+		X(promoted_notify) X(promoted_grace) X(promoted_ack) X(promoted_timeout)           \
+			X(late_rtu) X(late_notify) X(unarmed_first_packet) X(hold_timeout)         \
+				X(hold_long) X(comm_est)
 
 struct rc_hold_counters {
 #define X(name) uint64_t name;
@@ -188,6 +190,8 @@ static inline unsigned int rc_core_run_timers(struct rc_core *core)
 struct rc_qp_attr {
 	uint32_t qp_num;
 	uint32_t pd;
+	uint32_t
+		recv_pd; /* of the receives' memory: the SRQ's, which may be another, or the QP's */
 	uint32_t sq_depth;
 	uint32_t max_send_sge;
 	uint32_t max_inline;

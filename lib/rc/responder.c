@@ -209,8 +209,8 @@ static bool execute_send(struct rc_core *core, struct rc_qp *qp, const struct wi
 		return false;
 	}
 	if (packet->payload_length &&
-		mem_scatter(core->mem, qp->pd, recv->sge, recv->sge_count, offset, packet->payload,
-			packet->payload_length) != MEM_OK) {
+		mem_scatter(core->mem, qp->recv_pd, recv->sge, recv->sge_count, offset,
+			packet->payload, packet->payload_length) != MEM_OK) {
 		fatal(core, qp, NAK_REMOTE_OPERATIONAL_ERROR, IBV_WC_LOC_PROT_ERR);
 		return false;
 	}
@@ -358,8 +358,8 @@ static uint32_t psns_of(const struct rc_qp *qp, const struct wire_packet *packet
 }
 
 /*
- * The expected packet has come. A NAK that has not left yet may be out of date: it was for want of a
- * receive, or the whole row came again and nothing is missing any more.
+ * The expected packet has come. A NAK that has not left yet may be out of date: it was for want of
+ * a receive, or the whole row came again and nothing is missing any more.
  */
 static void revise_nak(struct responder *responder)
 {

@@ -112,6 +112,7 @@ void hold_destroy(struct rig *rig)
 {
 	struct rc_qp_attr attr = {.qp_num = rc_qp_num(rig->qp),
 		.pd = 7,
+		.recv_pd = 7,
 		.sq_depth = 64,
 		.max_send_sge = 32,
 		.max_inline = 512,

@@ -122,6 +122,7 @@ static void ep_12_a_flood_of_holding_qps_is_not_a_flood_of_lines(void)
 	for (uint32_t i = 0; i < QPS; i++) {
 		struct rc_qp_attr attr = {.qp_num = 0x200 + i,
 			.pd = 7,
+			.recv_pd = 7,
 			.sq_depth = 1,
 			.max_send_sge = 1,
 			.max_rd_atomic = 16,

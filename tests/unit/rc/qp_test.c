@@ -58,6 +58,7 @@ static void receive_only(void)
 {
 	struct rc_qp_attr attr = {.qp_num = 0x201,
 		.pd = 7,
+		.recv_pd = 7,
 		.max_inline = 512, /* what the rig copies */
 		.pkey = 0xffff};
 	struct rc_qp *own;
@@ -209,6 +210,7 @@ static void destroyed_while_busy(void)
 {
 	struct rc_qp_attr attr = {.qp_num = 0x101,
 		.pd = 7,
+		.recv_pd = 7,
 		.sq_depth = 64,
 		.max_send_sge = 32,
 		.max_inline = 512,

@@ -1102,6 +1102,28 @@ static void receive_too_small(void)
 	}
 }
 
+/* An SRQ has a protection domain of its own (man ibv_create_srq): its receives are checked by that.
+ */
+static void receives_of_another_pd(void)
+{
+	const struct rig_options options = {.has_srq = true, .recv_pd = 8};
+	struct rig rig;
+	uint32_t key;
+
+	rig_open(&rig, 1, &options);
+	rig_to_rts(&rig);
+	CU_ASSERT_EQUAL(mem_register(rig.mem, 8, rig.memory, 4096, (uintptr_t)rig.memory,
+				IBV_ACCESS_LOCAL_WRITE, &key),
+		0);
+	receives(&rig, 2);
+	rig.recvs[0].sge[0].lkey = key;
+	hear(&rig, request(&rig, 0x04, 0x200));
+	CU_ASSERT(is_received(&rig, 0, 1, IBV_WC_SUCCESS, 16));
+	hear(&rig, request(&rig, 0x04, 0x201)); /* the second has a key of the QP's */
+	CU_ASSERT(is_received(&rig, 1, 2, IBV_WC_LOC_PROT_ERR, 0));
+	rig_close(&rig);
+}
+
 /* deviations: LOC_PROT_ERR and NAK 0x63 for each failed copy. */
 static void receive_protection(void)
 {
@@ -1259,6 +1281,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(send_with_invalidate),
 	UNIT_CASE(send_with_wrong_invalidate),
 	UNIT_CASE(receive_too_small),
+	UNIT_CASE(receives_of_another_pd),
 	UNIT_CASE(receive_protection),
 	UNIT_CASE(invalid_receive),
 	UNIT_CASE(resources_exceeded),

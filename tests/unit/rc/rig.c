@@ -5,8 +5,8 @@
 
 #include "rig.h"
 
-#define RIG_ACCESS                                                                         \
-	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |       \
+#define RIG_ACCESS                                                                                 \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 		IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND)
 
 static struct rig *rig_of(struct rc_qp *qp)
@@ -61,13 +61,15 @@ static uint32_t posted(struct rc_core *core, struct rc_qp *qp)
 	return rig_of(qp)->sends_posted - rig_of(qp)->sends_taken;
 }
 
-static void complete_send(struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion)
+static void complete_send(
+	struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion)
 {
 	(void)core;
 	record(rig_of(qp), RIG_SEND_DONE, 0)->completion = *completion;
 }
 
-static void complete_recv(struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion)
+static void complete_recv(
+	struct rc_core *core, struct rc_qp *qp, const struct rc_completion *completion)
 {
 	(void)core;
 	record(rig_of(qp), RIG_RECV_DONE, 0)->completion = *completion;
@@ -138,6 +140,7 @@ void rig_open(struct rig *rig, uint32_t number, const struct rig_options *option
 	struct rc_qp_attr attr = {
 		.qp_num = 0x100 + number,
 		.pd = 7,
+		.recv_pd = o->recv_pd ? o->recv_pd : 7,
 		.sq_depth = o->sq_depth ? o->sq_depth : 64,
 		.max_send_sge = 32,
 		.max_inline = 512,
@@ -187,8 +190,8 @@ void rig_attr(const struct rig *rig, struct ibv_qp_attr *attr)
 
 	memset(attr, 0, sizeof(*attr));
 	attr->port_num = 1;
-	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-		IBV_ACCESS_REMOTE_ATOMIC;
+	attr->qp_access_flags =
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 	attr->path_mtu = RIG_MTU;
 	attr->dest_qp_num = 0x100 + peer;
 	attr->rq_psn = 0x100 * peer;
@@ -207,8 +210,7 @@ static void path_between(bool ipv6, uint32_t from, uint32_t to, struct wire_path
 {
 	memset(path, 0, sizeof(*path));
 	memcpy(path->source,
-		ipv6 ? "\xfd\x99\0\0\0\0\0\0\0\0\0\0\0\0"
-		     : "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0",
+		ipv6 ? "\xfd\x99\0\0\0\0\0\0\0\0\0\0\0\0" : "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0",
 		15);
 	memcpy(path->destination, path->source, 15);
 	path->source[15] = (uint8_t)from;
@@ -264,8 +266,8 @@ void rig_to_rts(struct rig *rig)
 
 /* ---- posting and running ---- */
 
-struct rig_send *rig_post(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t wr_id, uint32_t local,
-	uint32_t length, uint32_t remote, uint32_t rkey)
+struct rig_send *rig_post(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t wr_id,
+	uint32_t local, uint32_t length, uint32_t remote, uint32_t rkey)
 {
 	struct rig_send *slot = &rig->sends[rig->sends_posted++ % RIG_QUEUE];
 	struct mem_sge *sge = (struct mem_sge *)slot->tail;

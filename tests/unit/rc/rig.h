@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One QP on one core, with everything around it in the test's hands: time, packets, queues. What
- * the QP sends, completes and raises is recorded in order. Two rigs make a connection: rig_deliver()
- * carries what one has sent to the other, and a filter in between may lose or change it.
+ * the QP sends, completes and raises is recorded in order. Two rigs make a connection:
+ * rig_deliver() carries what one has sent to the other, and a filter in between may lose or change
+ * it.
  */
 #ifndef UROCE_TESTS_RC_RIG_H
 #define UROCE_TESTS_RC_RIG_H
@@ -34,18 +35,18 @@ enum rig_what { RIG_SENT_PACKET, RIG_SEND_DONE, RIG_RECV_DONE, RIG_EVENT, RIG_ST
 struct rig_record {
 	enum rig_what what;
 	struct rc_completion completion; /* SEND_DONE, RECV_DONE */
-	int value;                       /* EVENT: type; STATE; OPENED: cause; SENT_PACKET: index */
+	int value;			 /* EVENT: type; STATE; OPENED: cause; SENT_PACKET: index */
 };
 
 struct rig {
 	struct rc_core core;
 	struct rc_qp *qp;
 	struct mem_table *mem;
-	uint8_t *memory;       /* RIG_MEMORY bytes, registered with all access */
+	uint8_t *memory; /* RIG_MEMORY bytes, registered with all access */
 	uint32_t key;
 	uint32_t number; /* 1 or 2: which end; 10.0.0.number or fd99::number, QPN 0x100 + number */
-	bool ipv6;       /* of paths and packets from now on */
-	bool active;           /* activate() was called since the last rig_run() */
+	bool ipv6;	 /* of paths and packets from now on */
+	bool active;	 /* activate() was called since the last rig_run() */
 
 	struct rig_send *sends; /* posted and not taken: [taken, posted) */
 	uint32_t sends_posted, sends_taken;
@@ -59,7 +60,7 @@ struct rig {
 
 	struct rig_frame *sent; /* every packet made, in order */
 	uint32_t sent_count;
-	uint32_t delivered;     /* how many rig_deliver() has carried */
+	uint32_t delivered; /* how many rig_deliver() has carried */
 
 	struct rig_record *records;
 	uint32_t record_count;
@@ -69,8 +70,9 @@ struct rig_options {
 	bool strict;
 	bool has_srq;
 	bool ipv6;
-	uint32_t sq_depth;      /* 0: 64 */
+	uint32_t sq_depth;	/* 0: 64 */
 	uint32_t max_rd_atomic; /* 0: 16 */
+	uint32_t recv_pd;	/* 0: the QP's own */
 };
 
 void rig_open(struct rig *rig, uint32_t number, const struct rig_options *options);
@@ -81,22 +83,22 @@ void rig_close(struct rig *rig);
 void rig_attr(const struct rig *rig, struct ibv_qp_attr *attr);
 int rig_modify(struct rig *rig, const struct ibv_qp_attr *attr, int mask);
 #define RIG_INIT_MASK (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
-#define RIG_RTR_MASK                                                                       \
-	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |    \
+#define RIG_RTR_MASK                                                                               \
+	(IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |            \
 		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-#define RIG_RTS_MASK                                                                       \
-	(IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |             \
-		IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
+#define RIG_RTS_MASK                                                                               \
+	(IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |     \
+		IBV_QP_MAX_QP_RD_ATOMIC)
 #define RIG_ARM_MASK (RIG_RTR_MASK | RIG_RTS_MASK)
 void rig_to_init(struct rig *rig);
-void rig_to_rtr(struct rig *rig);       /* from RESET; not armed */
+void rig_to_rtr(struct rig *rig);	/* from RESET; not armed */
 void rig_to_armed_rtr(struct rig *rig); /* from RESET */
-void rig_to_rts(struct rig *rig);       /* from RESET */
+void rig_to_rts(struct rig *rig);	/* from RESET */
 
 /* Posts; addresses are offsets into the rig's memory, remote ones into the peer's. The returned
  * slot may be changed before rig_announce(). */
-struct rig_send *rig_post(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t wr_id, uint32_t local,
-	uint32_t length, uint32_t remote, uint32_t rkey);
+struct rig_send *rig_post(struct rig *rig, enum ibv_wr_opcode opcode, uint64_t wr_id,
+	uint32_t local, uint32_t length, uint32_t remote, uint32_t rkey);
 void rig_announce(struct rig *rig); /* rc_posted() */
 void rig_post_recv(struct rig *rig, uint64_t wr_id, uint32_t local, uint32_t length);
 
@@ -113,11 +115,11 @@ struct rig_packet {
 	uint32_t psn;
 	bool solicited, ack_request;
 	uint32_t payload_length;
-	const uint8_t *payload;     /* NULL: bytes 0, 1, 2 ... */
-	uint64_t address;           /* RETH, AtomicETH */
+	const uint8_t *payload; /* NULL: bytes 0, 1, 2 ... */
+	uint64_t address;	/* RETH, AtomicETH */
 	uint32_t rkey, length;
 	uint64_t swap_add, compare;
-	uint8_t syndrome;           /* AETH */
+	uint8_t syndrome; /* AETH */
 	uint32_t msn;
 	uint64_t original;
 	uint32_t immediate, invalidate;
@@ -134,8 +136,8 @@ struct wire_packet rig_sent(const struct rig *rig, uint32_t n);
 uint8_t rig_syndrome(const struct rig *rig, uint32_t n);
 
 /* Carries what `from` has sent and not delivered yet to `to`; pass: NULL or false = lost. */
-void rig_deliver(struct rig *from, struct rig *to, bool (*pass)(const struct wire_packet *packet, void *context),
-	void *context);
+void rig_deliver(struct rig *from, struct rig *to,
+	bool (*pass)(const struct wire_packet *packet, void *context), void *context);
 /* Both ways until nothing moves any more. */
 void rig_exchange(struct rig *one, struct rig *two);
 
