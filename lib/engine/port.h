@@ -44,6 +44,7 @@ struct port_counters {
 	uint64_t tx_packets, tx_bytes, tx_rejected;
 	uint64_t no_buffer;
 	uint64_t arp_in, arp_out, nd_in, nd_out, echo, unreachable, other_dropped;
+	uint64_t rx_linearised; /* frames that came in pieces, and were copied */
 };
 
 struct port_ops {

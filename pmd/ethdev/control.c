@@ -202,6 +202,7 @@ static void add_queue(struct port_counters *sum, const struct queue_counters *qu
 	sum->rx_packets += __atomic_load_n(&queue->rx_packets, __ATOMIC_RELAXED);
 	sum->rx_bytes += __atomic_load_n(&queue->rx_bytes, __ATOMIC_RELAXED);
 	sum->rx_dropped += __atomic_load_n(&queue->rx_dropped, __ATOMIC_RELAXED);
+	sum->rx_linearised += __atomic_load_n(&queue->rx_linearised, __ATOMIC_RELAXED);
 	sum->tx_packets += __atomic_load_n(&queue->tx_packets, __ATOMIC_RELAXED);
 	sum->tx_bytes += __atomic_load_n(&queue->tx_bytes, __ATOMIC_RELAXED);
 	sum->tx_rejected += __atomic_load_n(&queue->tx_rejected, __ATOMIC_RELAXED);

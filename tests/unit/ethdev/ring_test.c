@@ -140,6 +140,19 @@ static void log_is_bridged(void)
 	log_set_sink(NULL);
 }
 
+/* One frame goes out and comes back. */
+static void loops(struct port *port)
+{
+	struct packet packet;
+
+	CU_ASSERT_EQUAL_FATAL(port->ops->alloc(port, 0, &packet, 1), 1);
+	packet.length = 60;
+	CU_ASSERT_EQUAL_FATAL(port->ops->tx(port, 0, &packet, 1), 1);
+	CU_ASSERT_EQUAL_FATAL(port->ops->rx(port, 0, &packet, 1), 1);
+	CU_ASSERT_EQUAL(packet.length, 60);
+	port->ops->release(port, 0, &packet, 1);
+}
+
 static void what_cannot_be_opened(void)
 {
 	struct ethdev_config config;
@@ -172,6 +185,7 @@ static void what_cannot_be_opened(void)
 	port = open_loop();
 	config.mbufs = MBUFS;
 	CU_ASSERT_EQUAL(ethdev_port_open(&config, &other), -EBUSY);
+	loops(port); /* and the first is none the worse for it */
 	port->ops->close(port);
 	port = open_loop();
 	port->ops->close(port);
@@ -281,7 +295,8 @@ static unsigned int send_frames(struct port *port, unsigned int n, uint32_t leng
 
 static bool filled(const struct packet *packet, uint8_t byte, uint32_t length)
 {
-	if (packet->length != length)
+	if (packet->length != length ||
+		rte_pktmbuf_pkt_len((struct rte_mbuf *)packet->handle) != length)
 		return false;
 	for (uint32_t i = 0; i < length; i++)
 		if (packet->data[i] != byte)
@@ -452,6 +467,8 @@ static void chains_become_whole(void)
 	CU_ASSERT_EQUAL_FATAL(rte_ring_enqueue(wires.loop, chain_of(lengths, 3)), 0);
 	CU_ASSERT_EQUAL_FATAL(port->ops->rx(port, 0, &packet, 1), 1);
 	CU_ASSERT_EQUAL(packet.length, 1101);
+	CU_ASSERT_EQUAL(rte_pktmbuf_pkt_len((struct rte_mbuf *)packet.handle), 1101);
+	CU_ASSERT_EQUAL(counters_of(port).rx_linearised, 1);
 	CU_ASSERT(packet.data[0] == 1 && packet.data[99] == 1 && packet.data[100] == 2 &&
 		packet.data[1099] == 2 && packet.data[1100] == 3);
 	port->ops->release(port, 0, &packet, 1);
@@ -499,6 +516,22 @@ static void tags_are_put_back(void)
 	port->ops->close(port);
 }
 
+/* Too short for a tag to be put back into: dropped, counted, given back. */
+static void tags_without_a_place(void)
+{
+	static const uint16_t length = 11;
+	struct port *port = open_loop();
+	struct rte_mbuf *mbuf = chain_of(&length, 1);
+	struct packet packet;
+
+	mbuf->ol_flags |= RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
+	CU_ASSERT_EQUAL_FATAL(rte_ring_enqueue(wires.loop, mbuf), 0);
+	CU_ASSERT_EQUAL(port->ops->rx(port, 0, &packet, 1), 0);
+	CU_ASSERT_EQUAL(counters_of(port).rx_dropped, 1);
+	CU_ASSERT(rte_mempool_full(wires.pool));
+	port->ops->close(port);
+}
+
 /* One turn of a port's core: receive, look, do what is due. */
 static void turn(struct port *port, uint64_t now)
 {
@@ -515,7 +548,7 @@ static void gid_of(uint8_t gid[16], const char *text)
 	CU_ASSERT_EQUAL_FATAL(address_parse(gid, text), 0);
 }
 
-static void resolve(const char *east_address, const char *west_address)
+static void resolve(const char *east_address, const char *west_address, uint64_t in)
 {
 	struct port *east = open_port("net_ring_east", east_mac, east_address);
 	struct port *west = open_port("net_ring_west", west_mac, west_address);
@@ -539,6 +572,10 @@ static void resolve(const char *east_address, const char *west_address)
 	CU_ASSERT(mac_equal(mac, west_mac));
 	CU_ASSERT(__atomic_load_n(&east->epoch, __ATOMIC_ACQUIRE) != before);
 	CU_ASSERT(east->ops->service(east, now) > now);
+	/* One question, one answer, and a probe for each address: to all, or to a group of one. */
+	CU_ASSERT_EQUAL(counters_of(east).arp_in + counters_of(east).nd_in, in);
+	CU_ASSERT_EQUAL(counters_of(east).arp_out + counters_of(east).nd_out, 2);
+	CU_ASSERT_EQUAL(counters_of(west).arp_in + counters_of(west).nd_in, in);
 	/* The other end has answered, and learned nothing. */
 	CU_ASSERT_EQUAL(west->epoch, 0);
 	west->ops->close(west);
@@ -547,12 +584,12 @@ static void resolve(const char *east_address, const char *west_address)
 
 static void neighbours_by_arp(void)
 {
-	resolve("10.77.0.1", "10.77.0.2");
+	resolve("10.77.0.1", "10.77.0.2", 2);
 }
 
 static void neighbours_by_discovery(void)
 {
-	resolve("fd00::1", "fd00::2");
+	resolve("fd00::1", "fd00::2", 1);
 }
 
 /* Takes what nobody received off a wire; returns how many frames. */
@@ -771,6 +808,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(chains_become_whole),
 	UNIT_CASE(chains_that_are_too_long),
 	UNIT_CASE(tags_are_put_back),
+	UNIT_CASE(tags_without_a_place),
 	UNIT_CASE(neighbours_by_arp),
 	UNIT_CASE(neighbours_by_discovery),
 	UNIT_CASE(many_answers),
