@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "log.h"
+#include "thrift.h"
 #include "traffic.h"
 
 /* Virtual time in which a world must have come to rest. */
@@ -30,36 +31,50 @@ static bool run_world(struct traffic *traffic)
 		bool any = traffic_step(traffic);
 		bool settled = traffic_settled(traffic);
 
-		if (settled && !any && loop_next_event(world->wire) == UINT64_MAX)
+		if (settled && !any && world_quiet(world))
 			return true;
 		if (!world_step(world) && !any && !settled)
 			world->now += 100000; /* who posts next is chance: give it time */
 	}
+	oracle_complain(world->oracle, "no rest after %u steps or 60 s of virtual time", STEPS);
 	return false;
+}
+
+static bool report(const struct world *world)
+{
+	const char *complaint = oracle_complaint(world->oracle);
+
+	if (complaint)
+		printf("seed %" PRIu64 ": %s (and %u more)\n", world->seed, complaint,
+			oracle_complaints(world->oracle) - 1);
+	return !complaint;
 }
 
 static bool run_seed(uint64_t seed, bool verbose, const char *pcap, uint64_t *judged)
 {
 	struct world world;
 	struct traffic traffic;
-	const char *complaint;
-	bool rest;
+	bool passed;
 
 	world_open(&world, seed, verbose, pcap);
 	traffic_open(&traffic, &world);
-	rest = run_world(&traffic);
+	if (run_world(&traffic)) {
+		traffic_finish(&traffic);
+		thrift_judge(&traffic);
+	}
 	oracle_finish(world.oracle);
-	complaint = oracle_complaint(world.oracle);
-	if (complaint)
-		printf("seed %" PRIu64 ": %s (and %u more)\n", seed, complaint,
-			oracle_complaints(world.oracle) - 1);
-	else if (!rest)
-		printf("seed %" PRIu64 ": no rest after %u steps or 60 s of virtual time\n", seed,
-			STEPS);
-	*judged += oracle_judged(world.oracle);
 	traffic_close(&traffic);
 	world_close(&world);
-	return rest && !complaint;
+	passed = report(&world);
+	*judged += oracle_judged(world.oracle);
+	world_free(&world);
+	return passed;
+}
+
+static int finish(uint64_t passed, uint64_t failed)
+{
+	printf("sim: %" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+	return failed != 0;
 }
 
 static int run_many(const char *program, uint64_t seeds)
@@ -74,8 +89,7 @@ static int run_many(const char *program, uint64_t seeds)
 			printf("  replay: %s --seed %" PRIu64 "\n", program, seed);
 	}
 	printf("%" PRIu64 " completions judged\n", judged);
-	printf("sim: %" PRIu64 " passed, %" PRIu64 " failed\n", passed, seeds - passed);
-	return passed != seeds;
+	return finish(passed, seeds - passed);
 }
 
 int main(int argc, char **argv)
@@ -88,8 +102,9 @@ int main(int argc, char **argv)
 	log_set_level(LOG_ERROR); /* thousands of worlds hold for a second, rightly */
 	if ((argc == 3 || argc == 5) && strcmp(argv[1], "--seed") == 0) {
 		const char *pcap = argc == 5 && strcmp(argv[3], "--pcap") == 0 ? argv[4] : NULL;
+		bool passed = run_seed(strtoull(argv[2], NULL, 0), true, pcap, &judged);
 
-		return !run_seed(strtoull(argv[2], NULL, 0), true, pcap, &judged);
+		return finish(passed, !passed);
 	}
 	if (argc != 2 || strtoull(argv[1], NULL, 0) == 0)
 		return usage(stderr);

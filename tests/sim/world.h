@@ -12,22 +12,35 @@
 #include <infiniband/verbs.h>
 
 #include "engine.h"
+#include "leaks.h"
 #include "loop.h"
 #include "oracle.h"
 #include "random.h"
+#include "tap.h"
 
 #define WORLD_ENDS 4u
 #define WORLD_ARENA (1u << 20)
+/* The region of an end covers the arena up to here; behind it lies what nobody may reach. */
+#define WORLD_REGION (WORLD_ARENA - (1u << 14))
+/* From this loss on, in millionths, a connection may break rightly. */
+#define WORLD_BAD_LOSS 20000u
 
 struct end {
 	struct engine *engine;
+	struct tap tap;
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_cq *cq;
-	struct ibv_srq *srq; /* or NULL */
+	struct ibv_srq *srq;		  /* or NULL */
+	struct ibv_comp_channel *channel; /* or NULL: the program polls */
+	bool asleep;			  /* waits for the channel */
+	bool lazy;			  /* polls seldom */
+	bool limited;			  /* the SRQ's limit is armed */
+	uint32_t limit;
 	uint8_t *arena;
 	uint32_t used; /* bytes of the arena that are given out */
+	struct leaks before;
 };
 
 struct world {
@@ -39,16 +52,25 @@ struct world {
 	struct oracle *oracle;
 	uint32_t ends;
 	struct end end[WORLD_ENDS];
-	uint32_t loss; /* millionths, for the report */
+	uint32_t loss; /* millionths */
+	bool clean;    /* nothing is lost, repeated, or overtaken on the wire */
 };
 
 /* pcap: a file for everything on the wire, or NULL. */
 void world_open(struct world *world, uint64_t seed, bool verbose, const char *pcap);
+/* The end's CQ, just big enough, and what else its QPs share. */
+void world_provide(struct world *world, struct end *end, uint32_t completions);
+/* All QPs and windows are gone: the oracle hears of what has not come back. */
 void world_close(struct world *world);
+void world_free(struct world *world);
 
 /* One step: every engine runs a round; if none had anything to do, the clock goes on to what is due
  * next. False: nothing is due any more. */
 bool world_step(struct world *world);
+/* No engine has anything to do, and nothing is on the wire. */
+bool world_quiet(struct world *world);
+/* A file descriptor has something to read. */
+bool world_readable(int fd);
 
 /* A piece of an end's arena, with guard bytes around it that nobody may change. NULL: used up. */
 uint8_t *world_take(struct world *world, struct end *end, uint32_t length);
