@@ -285,7 +285,7 @@ static void cross_limit(struct scene *scene)
 	}
 	CU_ASSERT_EQUAL(ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT), 0);
 	CU_ASSERT_FALSE(readable(scene->nodes[0].context->async_fd));
-	for (int i = 0; i < 3; i++) {
+	for (uint64_t i = 0; i < 3; i++) {
 		CU_ASSERT_EQUAL_FATAL(end_send(&link.ends[1], &wr, 0, 8, 0), 0);
 		bench_complete(scene->nodes[1].cq);
 		CU_ASSERT_EQUAL(bench_complete(scene->cq).wr_id, i);
