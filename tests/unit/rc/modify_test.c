@@ -607,17 +607,34 @@ static void responder_resources_to_zero(void)
 	rig_close(&rig);
 }
 
-/* SQD again while in SQD asks for nothing; ERR from SQD flushes. */
-static void sqd_to_sqd_and_err(void)
+/* SQD again while in SQD changes attributes; the event that is due stays due. */
+static void sqd_to_sqd(void)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_SQD, .retry_cnt = 3};
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
 	put(&rig, IBV_WR_SEND, 1, 1);
 	go(&rig);
 	to_sqd(&rig, true);
-	CU_ASSERT_EQUAL(rig_modify(&rig, &attr, IBV_QP_STATE), 0);
+	CU_ASSERT_EQUAL(rig_modify(&rig, &attr, IBV_QP_STATE | IBV_QP_RETRY_CNT), 0);
+	EVENT_COUNT(&rig, 0);
+	ack(&rig, 0x100);
+	EVENT_COUNT(&rig, 1);
+	CU_ASSERT_EQUAL(rig_modify(&rig, &attr, IBV_QP_STATE | IBV_QP_RETRY_CNT), 0);
+	EVENT_COUNT(&rig, 1);
+	rig_close(&rig);
+}
+
+/* ERR from SQD flushes. */
+static void sqd_to_err(void)
+{
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	put(&rig, IBV_WR_SEND, 1, 1);
+	go(&rig);
+	to_sqd(&rig, true);
 	put(&rig, IBV_WR_SEND, 2, 1);
 	go(&rig);
 	CU_ASSERT_EQUAL(to_state(&rig, IBV_QPS_ERR), 0);
@@ -647,7 +664,8 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(path_changes_in_sqd),
 	UNIT_CASE(responder_resources_change_in_sqd),
 	UNIT_CASE(responder_resources_to_zero),
-	UNIT_CASE(sqd_to_sqd_and_err),
+	UNIT_CASE(sqd_to_sqd),
+	UNIT_CASE(sqd_to_err),
 };
 
 UNIT_MAIN("modify", cases)

@@ -155,6 +155,31 @@ static void other_family(void)
 	}
 }
 
+/* Addresses of the other family that begin with the bytes of the right ones: still not those. */
+static void other_family_that_begins_alike(void)
+{
+	struct wire_path_attr attr = {.source = {10, 0, 0, 2},
+		.destination = {10, 0, 0, 1},
+		.hop_limit = 64,
+		.pkey = 0xffff,
+		.destination_qp = 0x101};
+	struct wire_bth bth = {.opcode = 0x0a, .ack_request = true, .psn = 0x200};
+	uint8_t frame[256] = {0};
+	struct wire_path path;
+	uint8_t *reth;
+	struct rig rig;
+
+	open_rts(&rig, 1, NULL);
+	CU_ASSERT_EQUAL_FATAL(wire_path_init(&path, &attr), 0);
+	reth = wire_start(frame, &path, &bth); /* zero bytes to address 0 */
+	memset(reth, 0, 16);
+	CU_ASSERT_EQUAL(rig_receive_frame(&rig, frame, wire_finish(frame, &path, &bth)), WIRE_OK);
+	rig_run(&rig);
+	COUNTED(&rig, drop_source, 1);
+	SENT_COUNT(&rig, 0);
+	rig_close(&rig);
+}
+
 /* The cheap checks come before the dear ones: of several faults the first is counted. */
 static void first_fault_counts(void)
 {
@@ -266,6 +291,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(each_check),
 	UNIT_CASE(good_packets),
 	UNIT_CASE(other_family),
+	UNIT_CASE(other_family_that_begins_alike),
 	UNIT_CASE(first_fault_counts),
 	UNIT_CASE(states),
 	UNIT_CASE(congestion_notification),
