@@ -6,37 +6,24 @@
  */
 #include "expect.h"
 
-#define AT 4096u
-
-static uint64_t address(const struct rig *rig)
-{
-	return (uintptr_t)rig->memory + AT;
-}
-
-/* A request of `length` bytes at AT + offset. */
-static struct rig_packet request(
+/* A request of `length` bytes at PLACE + offset. */
+static struct rig_packet part(
 	const struct rig *rig, uint8_t opcode, uint32_t psn, uint32_t offset, uint32_t length)
 {
 	return (struct rig_packet){
 		.opcode = opcode,
 		.psn = psn,
 		.ack_request = true,
-		.address = address(rig) + offset,
+		.address = place(rig) + offset,
 		.rkey = rig->key,
 		.length = length,
 		.payload_length = opcode_is(opcode_info(opcode), HAS_PAYLOAD) ? length : 0,
 	};
 }
 
-static void hear(struct rig *rig, struct rig_packet packet)
-{
-	rig_receive(rig, &packet);
-	rig_run(rig);
-}
-
 static void add(struct rig *rig, uint32_t psn, uint64_t operand)
 {
-	struct rig_packet packet = request(rig, 0x14, psn, 0, 8);
+	struct rig_packet packet = part(rig, 0x14, psn, 0, 8);
 
 	packet.swap_add = operand;
 	hear(rig, packet);
@@ -46,7 +33,7 @@ static uint64_t word(const struct rig *rig)
 {
 	uint64_t value;
 
-	memcpy(&value, rig->memory + AT, 8);
+	memcpy(&value, rig->memory + PLACE, 8);
 	return value;
 }
 
@@ -71,9 +58,9 @@ static void sends_and_writes(void)
 		open_rts(&rig, 1, NULL);
 		for (unsigned int k = 0; k < 4; k++)
 			rig_post_recv(&rig, k, 0, 4096);
-		packet = request(&rig, opcodes[i], 0x200, 0, 16);
+		packet = part(&rig, opcodes[i], 0x200, 0, 16);
 		hear(&rig, packet);
-		hear(&rig, request(&rig, opcodes[i], 0x201, 0, 16));
+		hear(&rig, part(&rig, opcodes[i], 0x201, 0, 16));
 		memset(rig.memory, 0xee, 8192);
 		packet.ack_request = false;
 		for (unsigned int k = 0; k < 3; k++)
@@ -81,7 +68,7 @@ static void sends_and_writes(void)
 		ROW(rig.sent_count == 5, i);
 		for (uint32_t n = 2; n < 5; n++)
 			ROW(is_answer(&rig, n, 0x1f, 0x201, 2), i);
-		ROW(rig.memory[0] == 0xee && rig.memory[AT] == 0xee, i);
+		ROW(rig.memory[0] == 0xee && rig.memory[PLACE] == 0xee, i);
 		ROW(rig_count(&rig, RIG_RECV_DONE) == (opcodes[i] == 0x0a ? 0 : 2), i);
 		ROW(rig.recvs_taken == (opcodes[i] == 0x0a ? 0 : 2), i);
 		ROW(rig.core.counters.duplicate_request == 3, i);
@@ -96,11 +83,11 @@ static void within_a_message(void)
 
 	open_rts(&rig, 1, NULL);
 	rig_post_recv(&rig, 1, 0, 4096);
-	hear(&rig, request(&rig, 0x00, 0x200, 0, 256));
-	hear(&rig, request(&rig, 0x01, 0x201, 0, 256));
-	hear(&rig, request(&rig, 0x00, 0x200, 0, 256));
-	hear(&rig, request(&rig, 0x01, 0x201, 0, 256));
-	hear(&rig, request(&rig, 0x02, 0x202, 0, 1));
+	hear(&rig, part(&rig, 0x00, 0x200, 0, 256));
+	hear(&rig, part(&rig, 0x01, 0x201, 0, 256));
+	hear(&rig, part(&rig, 0x00, 0x200, 0, 256));
+	hear(&rig, part(&rig, 0x01, 0x201, 0, 256));
+	hear(&rig, part(&rig, 0x02, 0x202, 0, 1));
 	RECEIVED_COUNT(&rig, 1);
 	RECEIVED(&rig, 0, 1, IBV_WC_SUCCESS, 513);
 	ANSWER(&rig, rig.sent_count - 1, 0x1f, 0x202, 1);
@@ -115,10 +102,10 @@ static void acks_are_coalesced(void)
 
 	open_rts(&rig, 1, NULL);
 	for (uint32_t psn = 0x200; psn < 0x205; psn++)
-		hear(&rig, request(&rig, 0x0a, psn, 0, 16));
+		hear(&rig, part(&rig, 0x0a, psn, 0, 16));
 	SENT_COUNT(&rig, 5);
 	for (uint32_t psn = 0x200; psn < 0x204; psn++) {
-		packet = request(&rig, 0x0a, psn, 0, 16);
+		packet = part(&rig, 0x0a, psn, 0, 16);
 		rig_receive(&rig, &packet);
 	}
 	rig_run(&rig);
@@ -133,12 +120,12 @@ static void before_the_beginning(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	hear(&rig, request(&rig, 0x0a, 0x1ff, 0, 16));
+	hear(&rig, part(&rig, 0x0a, 0x1ff, 0, 16));
 	ANSWER(&rig, 0, 0x1f, 0x1ff, 0);
-	hear(&rig, request(&rig, 0x0c, 0x1fe, 0, 16));
-	hear(&rig, request(&rig, 0x14, 0x1fd, 0, 8));
+	hear(&rig, part(&rig, 0x0c, 0x1fe, 0, 16));
+	hear(&rig, part(&rig, 0x14, 0x1fd, 0, 8));
 	SENT_COUNT(&rig, 1);
-	CU_ASSERT(rig.memory[AT] == 0);
+	CU_ASSERT(rig.memory[PLACE] == 0);
 	rig_close(&rig);
 }
 
@@ -158,15 +145,15 @@ static void ack_does_not_name_a_read(void)
 		struct rig rig;
 
 		open_rts(&rig, 1, NULL);
-		hear(&rig, request(&rig, 0x0a, 0x200, 64, 16));
-		hear(&rig, request(&rig, rows[i].opcode, 0x201, 0, rows[i].length));
+		hear(&rig, part(&rig, 0x0a, 0x200, 64, 16));
+		hear(&rig, part(&rig, rows[i].opcode, 0x201, 0, rows[i].length));
 		sent = rig.sent_count;
 		ROW(sent == 1 + rows[i].span, i);
-		hear(&rig, request(&rig, 0x0a, 0x200, 64, 16));
+		hear(&rig, part(&rig, 0x0a, 0x200, 64, 16));
 		ROW(rig.sent_count == sent + 1 && is_sent(&rig, sent, 0x11, 0x200), i);
 		/* a later WRITE is the newest again */
-		hear(&rig, request(&rig, 0x0a, 0x201 + rows[i].span, 64, 16));
-		hear(&rig, request(&rig, 0x0a, 0x200, 64, 16));
+		hear(&rig, part(&rig, 0x0a, 0x201 + rows[i].span, 64, 16));
+		hear(&rig, part(&rig, 0x0a, 0x200, 64, 16));
 		ROW(is_answer(&rig, sent + 2, 0x1f, 0x201 + rows[i].span, 3), i);
 		rig_close(&rig);
 	}
@@ -202,23 +189,23 @@ static void rereads(void)
 		struct rig rig;
 
 		open_rts(&rig, 1, NULL);
-		hear(&rig, request(&rig, 0x0c, 0x200, 0, 1100));
+		hear(&rig, part(&rig, 0x0c, 0x200, 0, 1100));
 		SENT_COUNT(&rig, 5);
 		fill(&rig);
-		hear(&rig, request(&rig, 0x0c, 0x200 + row->start, at, row->length));
+		hear(&rig, part(&rig, 0x0c, 0x200 + row->start, at, row->length));
 		ROW(is_number(rig.sent_count, 5 + row->packets), i);
 		for (uint32_t n = 0; n < row->packets && 5 + n < rig.sent_count; n++) {
 			struct wire_packet packet = rig_sent(&rig, 5 + n);
 
 			ROW(is_sent(&rig, 5 + n, row->opcodes[n], 0x200 + row->start + n), i);
-			ROW(memcmp(packet.payload, rig.memory + AT + at, packet.payload_length) ==
-					0,
+			ROW(memcmp(packet.payload, rig.memory + PLACE + at,
+				    packet.payload_length) == 0,
 				i);
 			at += packet.payload_length;
 		}
 		ROW(is_number(at, row->start * 256 + row->length), i);
 		/* the next request has the PSN behind the whole answer */
-		hear(&rig, request(&rig, 0x0a, 0x205, 0, 16));
+		hear(&rig, part(&rig, 0x0a, 0x205, 0, 16));
 		ROW(is_answer(&rig, 5 + row->packets, 0x1f, 0x205, 2), i);
 		rig_close(&rig);
 	}
@@ -254,8 +241,8 @@ static void wrong_rereads(void)
 		struct rig rig;
 
 		open_rts(&rig, 1, NULL);
-		hear(&rig, request(&rig, 0x0c, 0x200, 0, 1100));
-		packet = request(&rig, 0x0c, rows[i].psn, (uint32_t)0, rows[i].length);
+		hear(&rig, part(&rig, 0x0c, 0x200, 0, 1100));
+		packet = part(&rig, 0x0c, rows[i].psn, (uint32_t)0, rows[i].length);
 		packet.address += (uint64_t)(int64_t)rows[i].offset;
 		packet.rkey ^= rows[i].key_change;
 		hear(&rig, packet);
@@ -266,7 +253,7 @@ static void wrong_rereads(void)
 	}
 }
 
-/* At the end of the address space nothing wraps on this path either (users' complaint 3). */
+/* At the end of the address space nothing wraps on this path either. */
 static void rereads_near_the_end(void)
 {
 	struct rig_packet packet;
@@ -277,7 +264,7 @@ static void rereads_near_the_end(void)
 	CU_ASSERT_EQUAL(mem_register(rig.mem, 7, rig.memory, 4096, 0xfffffffffffff000ull,
 				IBV_ACCESS_REMOTE_READ, &key),
 		0);
-	packet = request(&rig, 0x0c, 0x200, 0, 600);
+	packet = part(&rig, 0x0c, 0x200, 0, 600);
 	packet.address = 0xfffffffffffffda8ull; /* the last 600 bytes */
 	packet.rkey = key;
 	hear(&rig, packet);
@@ -309,9 +296,9 @@ static void key_gone(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	hear(&rig, request(&rig, 0x0c, 0x200, 0, 600));
+	hear(&rig, part(&rig, 0x0c, 0x200, 0, 600));
 	CU_ASSERT_EQUAL(mem_deregister(rig.mem, rig.key), 0);
-	hear(&rig, request(&rig, 0x0c, 0x201, 256, 344));
+	hear(&rig, part(&rig, 0x0c, 0x201, 256, 344));
 	SENT_COUNT(&rig, 4);
 	ANSWER(&rig, 3, 0x62, 0x201, 1);
 	STATE(&rig, IBV_QPS_ERR);
@@ -327,7 +314,7 @@ static void reread_of_nothing(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	packet = request(&rig, 0x0c, 0x200, 0, 0);
+	packet = part(&rig, 0x0c, 0x200, 0, 0);
 	for (unsigned int i = 0; i < 3; i++)
 		hear(&rig, packet);
 	SENT_COUNT(&rig, 3);
@@ -345,12 +332,12 @@ static void reread_during_the_answer(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	packet = request(&rig, 0x0c, 0x200, 0, 1100);
+	packet = part(&rig, 0x0c, 0x200, 0, 1100);
 	rig_receive(&rig, &packet);
 	for (unsigned int i = 0; i < 3; i++)
 		rig_step(&rig, 64, 1);
 	SENT(&rig, 2, 0x0e, 0x202);
-	hear(&rig, request(&rig, 0x0c, 0x201, 256, 844));
+	hear(&rig, part(&rig, 0x0c, 0x201, 256, 844));
 	SENT_COUNT(&rig, 7);
 	SENT(&rig, 3, 0x0d, 0x201);
 	SENT(&rig, 6, 0x0f, 0x204);
@@ -367,7 +354,7 @@ static void atomics_once(void)
 
 	open_rts(&rig, 1, NULL);
 	add(&rig, 0x200, 5);
-	swap = request(&rig, 0x13, 0x201, 0, 8);
+	swap = part(&rig, 0x13, 0x201, 0, 8);
 	swap.compare = 5;
 	swap.swap_add = 100;
 	hear(&rig, swap);
@@ -391,12 +378,12 @@ static void atomic_result_is_kept(void)
 
 	open_rts(&rig, 1, NULL);
 	add(&rig, 0x200, 5);
-	memset(rig.memory + AT, 0x77, 8);
+	memset(rig.memory + PLACE, 0x77, 8);
 	CU_ASSERT_EQUAL(mem_deregister(rig.mem, rig.key), 0);
 	add(&rig, 0x200, 5);
 	SENT(&rig, 1, 0x12, 0x200);
 	SAME(original(&rig, 1), 0);
-	CU_ASSERT(rig.memory[AT] == 0x77);
+	CU_ASSERT(rig.memory[PLACE] == 0x77);
 	rig_close(&rig);
 }
 
@@ -407,7 +394,7 @@ static void burst_of_atomics(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	packet = request(&rig, 0x14, 0x200, 0, 8);
+	packet = part(&rig, 0x14, 0x200, 0, 8);
 	packet.swap_add = 3;
 	for (unsigned int i = 0; i < 8; i++)
 		rig_receive(&rig, &packet);
@@ -425,8 +412,8 @@ static void other_kind_under_the_psn(void)
 
 	open_rts(&rig, 1, NULL);
 	add(&rig, 0x200, 5);
-	hear(&rig, request(&rig, 0x0c, 0x201, 0, 8));
-	hear(&rig, request(&rig, 0x0c, 0x200, 0, 8));
+	hear(&rig, part(&rig, 0x0c, 0x201, 0, 8));
+	hear(&rig, part(&rig, 0x0c, 0x200, 0, 8));
 	add(&rig, 0x201, 5);
 	HEAR(&rig, .opcode = 0x0c, .psn = 0x200); /* of nothing, by no key */
 	SENT_COUNT(&rig, 2);
@@ -437,7 +424,7 @@ static void other_kind_under_the_psn(void)
 
 /* ---- kept resources ---- */
 
-/* Beyond max_dest_rd_atomic newer ones nothing is kept: dropped silently (users' complaint 13). */
+/* Beyond max_dest_rd_atomic newer ones nothing is kept: dropped silently, counted. */
 static void evicted(void)
 {
 	for (uint8_t depth = 1; depth <= 5; depth++) {
@@ -477,11 +464,11 @@ static void new_request_behind_a_repeated_one(void)
 
 	attr.max_dest_rd_atomic = 1;
 	open_rts(&rig, 1, &attr);
-	packet = request(&rig, 0x0c, 0x200, 0, 600);
+	packet = part(&rig, 0x0c, 0x200, 0, 600);
 	hear(&rig, packet);
 	SENT_COUNT(&rig, 3);
 	rig_receive(&rig, &packet);
-	packet = request(&rig, 0x0c, 0x203, 0, 8);
+	packet = part(&rig, 0x0c, 0x203, 0, 8);
 	rig_receive(&rig, &packet);
 	rig_run(&rig);
 	STATE(&rig, IBV_QPS_RTS);
@@ -498,17 +485,17 @@ static void across_the_wrap(void)
 
 	attr.rq_psn = 0xfffffe;
 	open_rts(&rig, 1, &attr);
-	hear(&rig, request(&rig, 0x0c, 0xfffffe, 0, 1100));
+	hear(&rig, part(&rig, 0x0c, 0xfffffe, 0, 1100));
 	add(&rig, 0x000003, 1);
-	hear(&rig, request(&rig, 0x0a, 0x000004, 64, 16));
-	hear(&rig, request(&rig, 0x0c, 0xffffff, 256, 844));
+	hear(&rig, part(&rig, 0x0a, 0x000004, 64, 16));
+	hear(&rig, part(&rig, 0x0c, 0xffffff, 256, 844));
 	SENT_COUNT(&rig, 11);
 	SENT(&rig, 7, 0x0d, 0xffffff);
 	SENT(&rig, 8, 0x0e, 0x000000);
 	SENT(&rig, 10, 0x0f, 0x000002);
 	add(&rig, 0x000003, 1);
 	SENT(&rig, 11, 0x12, 0x000003);
-	hear(&rig, request(&rig, 0x0a, 0x000004, 64, 16));
+	hear(&rig, part(&rig, 0x0a, 0x000004, 64, 16));
 	SENT(&rig, 12, 0x11, 0x000004);
 	rig_close(&rig);
 }
@@ -520,11 +507,11 @@ static void during_a_gap(void)
 
 	open_rts(&rig, 1, NULL);
 	add(&rig, 0x200, 1);
-	hear(&rig, request(&rig, 0x0a, 0x203, 64, 16));
+	hear(&rig, part(&rig, 0x0a, 0x203, 64, 16));
 	ANSWER(&rig, 1, 0x60, 0x201, 1);
 	add(&rig, 0x200, 1);
 	SENT(&rig, 2, 0x12, 0x200);
-	hear(&rig, request(&rig, 0x0a, 0x204, 64, 16));
+	hear(&rig, part(&rig, 0x0a, 0x204, 64, 16));
 	SENT_COUNT(&rig, 3);
 	rig_close(&rig);
 }

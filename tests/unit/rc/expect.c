@@ -103,6 +103,44 @@ void atomic_ack(struct rig *rig, uint32_t psn, uint64_t original)
 	HEAR(rig, .opcode = 0x12, .psn = psn, .syndrome = 0x1f, .original = original);
 }
 
+/* ---- the peer asks ---- */
+
+uint64_t place(const struct rig *rig)
+{
+	return (uintptr_t)rig->memory + PLACE;
+}
+
+struct rig_packet request(const struct rig *rig, uint8_t opcode, uint32_t psn)
+{
+	const struct opcode_info *info = opcode_info(opcode);
+	bool full = opcode_is(info, IS_FIRST) || opcode_is(info, IS_MIDDLE);
+
+	return (struct rig_packet){
+		.opcode = opcode,
+		.psn = psn,
+		.ack_request = true,
+		.address = place(rig),
+		.rkey = rig->key,
+		.length = full ? 512 : 16,
+		.payload_length = !opcode_is(info, HAS_PAYLOAD) ? 0
+			: full					? 256
+								: 16,
+		.immediate = 0xd1d2d3d4,
+	};
+}
+
+void hear(struct rig *rig, struct rig_packet packet)
+{
+	rig_receive(rig, &packet);
+	rig_run(rig);
+}
+
+void receives(struct rig *rig, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		rig_post_recv(rig, 1 + i, 0, 4096);
+}
+
 /* ---- judging ---- */
 
 bool is_number(uint64_t found, uint64_t expected)

@@ -60,6 +60,20 @@ void atomic_ack(struct rig *rig, uint32_t psn, uint64_t original);
 		rig_run(rig);                                                                      \
 	} while (0)
 
+/* ---- the peer asks ---- */
+
+/* Where it writes and reads, in the rig's memory. */
+#define PLACE 4096u
+
+uint64_t place(const struct rig *rig);
+/* A request as it should be: AckReq, at PLACE, by the rig's key, immediate 0xd1d2d3d4; 16 bytes, or
+ * a whole packet of 512 if the opcode is FIRST or MIDDLE. */
+struct rig_packet request(const struct rig *rig, uint8_t opcode, uint32_t psn);
+/* Receives the packet and runs. */
+void hear(struct rig *rig, struct rig_packet packet);
+/* Receives of 4 KiB each at the start of the memory; wr_id from 1 on. */
+void receives(struct rig *rig, uint32_t n);
+
 /* ---- judging ---- */
 
 bool is_sent(const struct rig *rig, uint32_t n, uint8_t opcode, uint32_t psn);

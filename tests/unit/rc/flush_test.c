@@ -6,7 +6,7 @@
  */
 #include "expect.h"
 
-static void receives(struct rig *rig, uint64_t first, uint32_t n)
+static void numbered_receives(struct rig *rig, uint64_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		rig_post_recv(rig, first + i, 0, 4096);
@@ -36,7 +36,7 @@ static void order(void)
 
 	rig_open(&rig, 1, &options);
 	to_rts(&rig, &attr);
-	receives(&rig, 100, 3);
+	numbered_receives(&rig, 100, 3);
 	CU_ASSERT_EQUAL(mem_window_alloc(rig.mem, 7, 2, &rkey), 0);
 	put(&rig, IBV_WR_SEND, 1, 600);
 	slot = put(&rig, IBV_WR_BIND_MW, 2, 0);
@@ -66,7 +66,7 @@ static void behind_the_failed_one(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	receives(&rig, 100, 2);
+	numbered_receives(&rig, 100, 2);
 	for (unsigned int i = 1; i <= 6; i++)
 		put(&rig, IBV_WR_SEND, i, 1);
 	go(&rig);
@@ -86,7 +86,7 @@ static void receive_in_use(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	receives(&rig, 100, 3);
+	numbered_receives(&rig, 100, 3);
 	HEAR(&rig, .opcode = 0x00, .psn = 0x200, .payload_length = 256);
 	SAME(rig.recvs_taken, 1);
 	CU_ASSERT_EQUAL(to_state(&rig, IBV_QPS_ERR), 0);
@@ -104,7 +104,7 @@ static void posted_later(void)
 	for (unsigned int i = 0; i < 5; i++) {
 		put(&rig, IBV_WR_RDMA_WRITE, 2 * i, 1)->send.flags = 0;
 		put(&rig, IBV_WR_LOCAL_INV, 2 * i + 1, 0);
-		receives(&rig, 100 + i, 1);
+		numbered_receives(&rig, 100 + i, 1);
 		go(&rig);
 		flushed(&rig, RIG_SEND_DONE, 2 * i, 2 * i, 2);
 		flushed(&rig, RIG_RECV_DONE, i, 100 + i, 1);
@@ -120,14 +120,14 @@ static void from_early_states(void)
 
 	rig_open(&rig, 1, NULL);
 	rig_to_init(&rig);
-	receives(&rig, 100, 2);
+	numbered_receives(&rig, 100, 2);
 	CU_ASSERT_EQUAL(to_state(&rig, IBV_QPS_ERR), 0);
 	flushed(&rig, RIG_RECV_DONE, 0, 100, 2);
 	rig_close(&rig);
 
 	rig_open(&rig, 1, NULL);
 	rig_to_rtr(&rig);
-	receives(&rig, 100, 2);
+	numbered_receives(&rig, 100, 2);
 	put(&rig, IBV_WR_SEND, 1, 1);
 	put(&rig, IBV_WR_SEND, 2, 1)->send.flags = 0;
 	go(&rig);
@@ -144,7 +144,7 @@ static void in_portions(void)
 		struct rig rig;
 
 		open_rts(&rig, 1, NULL);
-		receives(&rig, 100, 9);
+		numbered_receives(&rig, 100, 9);
 		for (unsigned int i = 0; i < 90; i++)
 			put(&rig, IBV_WR_SEND, i, 0);
 		rig_announce(&rig);
@@ -171,7 +171,7 @@ static void shared_receives(void)
 
 	rig_open(&rig, 1, &options);
 	to_rts(&rig, &attr);
-	receives(&rig, 100, 3);
+	numbered_receives(&rig, 100, 3);
 	put(&rig, IBV_WR_SEND, 1, 1);
 	go(&rig);
 	HEAR(&rig, .opcode = 0x00, .psn = 0x200, .payload_length = 256);

@@ -296,7 +296,7 @@ static void drain_finishes_what_was_started(void)
 	EVENT(&rig, 0, IBV_EVENT_SQ_DRAINED);
 	rc_query(rig.qp, &shown);
 	CU_ASSERT_EQUAL(shown.sq_draining, 0);
-	/* deviations: the return to RTS is enough, no post is needed */
+	/* the return to RTS is enough (Soft-RoCE waits for a post) */
 	CU_ASSERT_EQUAL(back_to_rts(&rig), 0);
 	SENT_COUNT(&rig, 302);
 	SENT(&rig, 300, 0x04, 0x22c);
@@ -529,8 +529,8 @@ static struct rig_packet add_one(const struct rig *rig, uint32_t psn)
 }
 
 /*
- * Users' complaint 14: max_dest_rd_atomic changes while the peer reads. What is being answered is
- * answered to its end, and atomics that were executed are not executed again.
+ * max_dest_rd_atomic changes while the peer reads (Soft-RoCE once freed them under it). What is
+ * being answered is answered to its end, and atomics that were executed are not executed again.
  */
 static void responder_resources_change_in_sqd(void)
 {

@@ -565,8 +565,8 @@ static void post_wrong(struct rig *from, struct rig *to, unsigned int row)
 }
 
 /*
- * Users' complaint 8: the class of each error at both ends. What came before succeeds, what comes
- * after is flushed, both ends are in ERR.
+ * The class of each error at both ends, with and without a receive in it. What came before
+ * succeeds, what comes after is flushed, both ends are in ERR.
  */
 static void errors_at_both_ends(void)
 {

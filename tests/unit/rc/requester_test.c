@@ -555,7 +555,7 @@ static void initiator_depth_0(void)
 
 /* ---- fence, local operations ---- */
 
-/* 10.8.3.3, and users' complaint 11: a fence waits for earlier READs and atomics, nothing else. */
+/* 10.8.3.3: a fence waits for earlier READs and atomics, nothing else. */
 static void fence_waits_for_reads(void)
 {
 	struct rig rig;
@@ -708,7 +708,7 @@ static void bind_error(void)
 	rig_close(&rig);
 }
 
-/* Users' complaint 11: a local invalidate waits for everything before it. */
+/* A local invalidate waits for everything before it. */
 static void local_invalidate_waits(void)
 {
 	struct rig rig;
@@ -761,7 +761,7 @@ static const struct fault_row fault_rows[] = {
 	{RIG_MEMORY - 600, 601, false, 2},
 };
 
-/* deviations: an unknown L_Key is LOC_PROT_ERR, as a wrong range is. In order, as all errors. */
+/* An unknown L_Key is LOC_PROT_ERR (Soft-RoCE: LOC_QP_OP_ERR), as a wrong range is. In order. */
 static void local_protection(void)
 {
 	for (unsigned int i = 0; i < COUNT(fault_rows); i++) {

@@ -6,16 +6,13 @@
  */
 #include "expect.h"
 
-#define AT 4096u
-
-static struct rig_packet request(
-	const struct rig *rig, uint8_t opcode, uint32_t psn, uint32_t length)
+static struct rig_packet sized(const struct rig *rig, uint8_t opcode, uint32_t psn, uint32_t length)
 {
 	return (struct rig_packet){
 		.opcode = opcode,
 		.psn = psn,
 		.ack_request = true,
-		.address = (uintptr_t)rig->memory + AT,
+		.address = place(rig),
 		.rkey = rig->key,
 		.length = length,
 		.payload_length = opcode_is(opcode_info(opcode), HAS_PAYLOAD) ? length : 0,
@@ -32,11 +29,11 @@ static void take(struct rig *rig, struct rig_packet packet)
 /* WRITE, READ of 3, WRITE, FAA, READ of 1: PSNs 0x200, 0x201-0x203, 0x204, 0x205, 0x206. */
 static void take_mixture(struct rig *rig)
 {
-	take(rig, request(rig, 0x0a, 0x200, 16));
-	take(rig, request(rig, 0x0c, 0x201, 600));
-	take(rig, request(rig, 0x0a, 0x204, 16));
-	take(rig, request(rig, 0x14, 0x205, 8));
-	take(rig, request(rig, 0x0c, 0x206, 8));
+	take(rig, sized(rig, 0x0a, 0x200, 16));
+	take(rig, sized(rig, 0x0c, 0x201, 600));
+	take(rig, sized(rig, 0x0a, 0x204, 16));
+	take(rig, sized(rig, 0x14, 0x205, 8));
+	take(rig, sized(rig, 0x0c, 0x206, 8));
 }
 
 /* Every answer acknowledges what lies before it: no plain ACK is needed. */
@@ -63,7 +60,7 @@ static void ack_behind_answers(void)
 
 	open_rts(&rig, 1, NULL);
 	take_mixture(&rig);
-	take(&rig, request(&rig, 0x0a, 0x207, 16));
+	take(&rig, sized(&rig, 0x0a, 0x207, 16));
 	rig_run(&rig);
 	SENT_COUNT(&rig, 6);
 	SENT(&rig, 4, 0x10, 0x206);
@@ -79,7 +76,7 @@ static void msn_of_answers(void)
 
 	open_rts(&rig, 1, NULL);
 	take_mixture(&rig);
-	take(&rig, request(&rig, 0x0a, 0x207, 16));
+	take(&rig, sized(&rig, 0x0a, 0x207, 16));
 	rig_run(&rig);
 	for (uint32_t n = 0; n < 5; n++) {
 		struct wire_packet packet = rig_sent(&rig, n);
@@ -100,7 +97,7 @@ static void error_nak_behind_answers(void)
 
 	open_rts(&rig, 1, NULL);
 	take_mixture(&rig);
-	wrong = request(&rig, 0x0a, 0x207, 16);
+	wrong = sized(&rig, 0x0a, 0x207, 16);
 	wrong.rkey = 0;
 	take(&rig, wrong);
 	STATE(&rig, IBV_QPS_RTS);
@@ -120,7 +117,7 @@ static void other_naks_behind_answers(void)
 
 		open_rts(&rig, 1, NULL);
 		take_mixture(&rig);
-		take(&rig, rnr ? request(&rig, 0x04, 0x207, 16) : request(&rig, 0x0a, 0x208, 16));
+		take(&rig, rnr ? sized(&rig, 0x04, 0x207, 16) : sized(&rig, 0x0a, 0x208, 16));
 		rig_run(&rig);
 		ROW(rig.sent_count == 6 && is_sent(&rig, 4, 0x10, 0x206), rnr);
 		ROW(is_answer(&rig, 5, rnr ? 0x2c : 0x60, 0x207, 5), rnr);
@@ -134,8 +131,8 @@ static void nak_includes_the_ack(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x0a, 0x200, 16));
-	take(&rig, request(&rig, 0x0a, 0x202, 16));
+	take(&rig, sized(&rig, 0x0a, 0x200, 16));
+	take(&rig, sized(&rig, 0x0a, 0x202, 16));
 	rig_run(&rig);
 	SENT_COUNT(&rig, 1);
 	ANSWER(&rig, 0, 0x60, 0x201, 1);
@@ -169,8 +166,8 @@ static void key_gone_before_another_nak(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x0c, 0x200, 600));
-	wrong = request(&rig, 0x13, 0x203, 8);
+	take(&rig, sized(&rig, 0x0c, 0x200, 600));
+	wrong = sized(&rig, 0x13, 0x203, 8);
 	wrong.address++;
 	take(&rig, wrong);
 	CU_ASSERT_EQUAL(mem_deregister(rig.mem, rig.key), 0);
@@ -189,12 +186,12 @@ static void rnr_nak_overtaken(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x04, 0x200, 16));
-	take(&rig, request(&rig, 0x0a, 0x201, 16)); /* dropped in silence */
+	take(&rig, sized(&rig, 0x04, 0x200, 16));
+	take(&rig, sized(&rig, 0x0a, 0x201, 16)); /* dropped in silence */
 	rig_step(&rig, 0, 64);
 	SENT_COUNT(&rig, 0);
 	rig_post_recv(&rig, 1, 0, 4096);
-	take(&rig, request(&rig, 0x04, 0x200, 16));
+	take(&rig, sized(&rig, 0x04, 0x200, 16));
 	RECEIVED(&rig, 0, 1, IBV_WC_SUCCESS, 16);
 	rig_run(&rig);
 	SENT_COUNT(&rig, 1);
@@ -208,14 +205,14 @@ static void sequence_nak_overtaken(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x0a, 0x201, 16));
-	take(&rig, request(&rig, 0x0a, 0x200, 16));
+	take(&rig, sized(&rig, 0x0a, 0x201, 16));
+	take(&rig, sized(&rig, 0x0a, 0x200, 16));
 	rig_run(&rig);
 	ANSWER(&rig, 0, 0x60, 0x201, 1);
 	/* still one NAK for it */
-	take(&rig, request(&rig, 0x0a, 0x202, 16));
+	take(&rig, sized(&rig, 0x0a, 0x202, 16));
 	rig_run(&rig);
-	take(&rig, request(&rig, 0x0a, 0x203, 16));
+	take(&rig, sized(&rig, 0x0a, 0x203, 16));
 	rig_run(&rig);
 	for (uint32_t n = 1; n < rig.sent_count; n++)
 		ROW(rig_syndrome(&rig, n) == 0x1f, n);
@@ -228,12 +225,12 @@ static void sequence_nak_overtaken_in_part(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x0a, 0x201, 16));
-	take(&rig, request(&rig, 0x0a, 0x203, 16));
-	take(&rig, request(&rig, 0x0a, 0x202, 16));
-	take(&rig, request(&rig, 0x0a, 0x200, 16));
-	take(&rig, request(&rig, 0x0a, 0x201, 16));
-	take(&rig, request(&rig, 0x0a, 0x202, 16));
+	take(&rig, sized(&rig, 0x0a, 0x201, 16));
+	take(&rig, sized(&rig, 0x0a, 0x203, 16));
+	take(&rig, sized(&rig, 0x0a, 0x202, 16));
+	take(&rig, sized(&rig, 0x0a, 0x200, 16));
+	take(&rig, sized(&rig, 0x0a, 0x201, 16));
+	take(&rig, sized(&rig, 0x0a, 0x202, 16));
 	rig_run(&rig);
 	SENT_COUNT(&rig, 1);
 	ANSWER(&rig, 0, 0x60, 0x203, 3);
@@ -246,9 +243,9 @@ static void sequence_nak_overtaken_by_all(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x0a, 0x201, 16));
-	take(&rig, request(&rig, 0x0a, 0x200, 16));
-	take(&rig, request(&rig, 0x0a, 0x201, 16));
+	take(&rig, sized(&rig, 0x0a, 0x201, 16));
+	take(&rig, sized(&rig, 0x0a, 0x200, 16));
+	take(&rig, sized(&rig, 0x0a, 0x201, 16));
 	rig_run(&rig);
 	CU_ASSERT_FATAL(rig.sent_count > 0);
 	ANSWER(&rig, rig.sent_count - 1, 0x1f, 0x201, 2);
@@ -279,7 +276,7 @@ static void scarce_buffers(void)
 
 		open_rts(&rig, 1, NULL);
 		take_mixture(&rig);
-		wrong = request(&rig, 0x0a, 0x207, 16);
+		wrong = sized(&rig, 0x0a, 0x207, 16);
 		wrong.rkey = 0;
 		take(&rig, wrong);
 		run_scarce(&rig, 0, 64);
@@ -302,11 +299,11 @@ static void answers_and_requests_take_turns(void)
 	struct rig rig;
 
 	open_rts(&rig, 1, NULL);
-	take(&rig, request(&rig, 0x0c, 0x200, 256 * 1000));
+	take(&rig, sized(&rig, 0x0c, 0x200, 256 * 1000));
 	put(&rig, IBV_WR_RDMA_WRITE, 1, 256 * 100);
 	rig_announce(&rig);
 	for (unsigned int i = 0; i < 10; i++)
-		rig_step(&rig, 16, 16);
+		rig_step(&rig, 16, 64);
 	for (uint32_t n = 0; n < rig.sent_count; n++) {
 		if (opcode_is(rig_sent(&rig, n).info, IS_REQUEST))
 			requests++;

@@ -29,7 +29,7 @@ static const uint64_t rnr_us[32] = {655360, 10, 20, 30, 40, 60, 80, 120, 160, 24
 	960, 1280, 1920, 2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920,
 	122880, 163840, 245760, 327680, 491520};
 
-/* Users' complaint 9: never early; and not much later, either. */
+/* Never early (Soft-RoCE once retried at once); and not much later, either. */
 static void rnr_is_kept(void)
 {
 	for (unsigned int timer = 0; timer < 32; timer++) {
