@@ -3,7 +3,8 @@
  * The region: what an application and the engine share. The layout is the same in one process
  * (ordinary memory) and between processes (a memfd); nothing in it is a pointer.
  *
- *   header | command slots | objects, placed by the engine: send rings, SQ, RQ, SRQ, CQ, event rings
+ *   header | command slots | objects, placed by the engine: send rings, SQ, RQ, SRQ, CQ, event
+ * rings
  *
  * Rules: every field says who writes it (E engine, F front, B both by atomic exchange); fields of
  * different writers never share a cache line; the engine copies a record once and validates the
@@ -31,20 +32,20 @@ extern "C" {
 /* Where something lies: region id in the upper 16 bits, offset in the lower 48. 0: nowhere. */
 typedef uint64_t uroce_abi_ref;
 
-#define UROCE_ABI_COMMANDS 64u   /* command slots */
+#define UROCE_ABI_COMMANDS 64u /* command slots */
 #define UROCE_ABI_MAX_SGE 32u
 #define UROCE_ABI_MAX_INLINE 512u
-#define UROCE_ABI_MAX_CORES 16u  /* engine cores that one CQ can hear from */
+#define UROCE_ABI_MAX_CORES 16u /* engine cores that one CQ can hear from */
 
 struct uroce_abi_header { /* E, at creation */
 	uint64_t magic;
-	uint32_t major;    /* unknown: refused */
-	uint32_t minor;    /* unknown: ignored */
+	uint32_t major;	   /* unknown: refused */
+	uint32_t minor;	   /* unknown: ignored */
 	uint64_t features; /* bits; none defined by 1.0 */
 	uint32_t endian;   /* UROCE_ABI_ENDIAN in the engine's byte order */
 	uint32_t page_size;
 	uint32_t line_size;
-	uint32_t header_size;  /* sizeof of each record, so that a mismatch is named */
+	uint32_t header_size; /* sizeof of each record, so that a mismatch is named */
 	uint32_t command_size;
 	uint32_t ring_size;
 	uint32_t send_wqe_size; /* without SGEs */
@@ -53,8 +54,8 @@ struct uroce_abi_header { /* E, at creation */
 	uint32_t event_size;
 	uint64_t region_size;
 	uroce_abi_ref commands; /* struct uroce_abi_command[UROCE_ABI_COMMANDS] */
-	uint32_t cores;         /* engine cores */
-	uint32_t client;        /* the engine's number for this client */
+	uint32_t cores;		/* engine cores */
+	uint32_t client;	/* the engine's number for this client */
 
 	/* The engine sleeps: whoever posts or commands wakes it. B; own line. Store buffering with
 	 * the poster's index: engine sets it, full barrier, looks at its rings once more; the
@@ -72,11 +73,11 @@ struct uroce_abi_header { /* E, at creation */
 /* ---- a ring of fixed-size slots: SQ, RQ, SRQ, one CQ sub-ring, event rings ---- */
 
 struct uroce_abi_ring {
-	struct { /* E, at creation */
+	struct {		     /* E, at creation */
 		uroce_abi_ref slots; /* CQ: slots, count and depth change with a resize */
-		uint32_t stride; /* bytes a slot, a multiple of 64 */
-		uint32_t count;  /* slots, a power of two */
-		uint32_t depth;  /* as granted: how many may be in use, <= count */
+		uint32_t stride;     /* bytes a slot, a multiple of 64 */
+		uint32_t count;	     /* slots, a power of two */
+		uint32_t depth;	     /* as granted: how many may be in use, <= count */
 		uint32_t max_sge;
 		uint32_t max_inline;
 	} UROCE_ABI_ALIGNED fixed;
@@ -89,10 +90,10 @@ struct uroce_abi_ring {
 	struct { /* B by exchange; see the users below */
 		uint32_t word;
 	} UROCE_ABI_ALIGNED flag;
-	struct { /* E */
+	struct {		 /* E */
 		uint32_t notice; /* bits of enum uroce_abi_notice */
-		uint32_t moves;  /* CQ: how often it was resized (release, after `limit`) */
-		uint32_t limit;  /* CQ: completions from this position on lie in the new slots */
+		uint32_t moves;	 /* CQ: how often it was resized (release, after `limit`) */
+		uint32_t limit;	 /* CQ: completions from this position on lie in the new slots */
 	} UROCE_ABI_ALIGNED engine;
 };
 
@@ -123,12 +124,13 @@ struct uroce_abi_sge {
  */
 struct uroce_abi_send_wqe { /* F */
 	uint32_t valid;
-	uint8_t opcode;     /* enum ibv_wr_opcode */
-	uint8_t flags;      /* enum ibv_send_flags */
+	uint8_t opcode;	    /* enum ibv_wr_opcode */
+	uint8_t flags;	    /* enum ibv_send_flags */
 	uint16_t sge_count; /* with IBV_SEND_INLINE: 0 */
 	uint64_t wr_id;
 	uint32_t inline_length;
-	uint32_t imm_or_rkey; /* immediate in network order as verbs has it, or the rkey to invalidate */
+	uint32_t imm_or_rkey; /* immediate in network order as verbs has it, or the rkey to
+				 invalidate */
 	union {
 		struct {
 			uint64_t address;
@@ -167,16 +169,16 @@ struct uroce_abi_cqe { /* E */
 	uint64_t wr_id;
 	uint64_t timestamp; /* ns of the engine's clock */
 	uint32_t qp_num;
-	uint32_t qp;        /* the engine's handle of the QP, for the front's table */
-	uint8_t status;     /* enum ibv_wc_status */
-	uint8_t opcode;     /* enum ibv_wc_opcode; IBV_WC_RECV bit tells receive from send */
-	uint8_t flags;      /* enum ibv_wc_flags */
+	uint32_t qp;	/* the engine's handle of the QP, for the front's table */
+	uint8_t status; /* enum ibv_wc_status */
+	uint8_t opcode; /* enum ibv_wc_opcode; IBV_WC_RECV bit tells receive from send */
+	uint8_t flags;	/* enum ibv_wc_flags */
 	uint8_t solicited;
 	uint32_t vendor_err;
 	uint32_t byte_len;
 	uint32_t imm_or_rkey;
 	uint32_t src_qp;
-	uint32_t released;  /* SQ or RQ position that this completion frees up to (exclusive) */
+	uint32_t released; /* SQ or RQ position that this completion frees up to (exclusive) */
 	uint16_t pkey_index;
 	uint8_t sl;
 	uint8_t reserved[5];
@@ -184,7 +186,7 @@ struct uroce_abi_cqe { /* E */
 
 /* An event, in a channel's ring (CQ events) or in the context's (asynchronous events). */
 struct uroce_abi_event { /* E */
-	uint32_t type;   /* enum ibv_event_type, or UROCE_ABI_EVENT_COMP */
+	uint32_t type;	 /* enum ibv_event_type, or UROCE_ABI_EVENT_COMP */
 	uint32_t object; /* handle of the CQ, QP, SRQ; port number */
 	uint8_t reserved[56];
 } UROCE_ABI_ALIGNED;
@@ -242,15 +244,15 @@ struct uroce_abi_arm_attr {
 	uint8_t rnr_retry;
 	uint8_t max_rd_atomic;
 	uint32_t hold_timeout_ms; /* 0: none */
-	uint32_t hold_action;     /* enum uroce_hold_action */
+	uint32_t hold_action;	  /* enum uroce_hold_action */
 };
 
 struct uroce_abi_command {
 	struct { /* F: free -> posted (release); E: posted -> done (release) */
 		uint32_t state;
-		int32_t status; /* E: 0 or -errno */
-		uint32_t op;    /* F: enum uroce_abi_op */
-		uint32_t object;/* F: the handle it acts on; E: the handle of what was created */
+		int32_t status;	 /* E: 0 or -errno */
+		uint32_t op;	 /* F: enum uroce_abi_op */
+		uint32_t object; /* F: the handle it acts on; E: the handle of what was created */
 	} UROCE_ABI_ALIGNED head;
 	union { /* F: the request; E: the answer in its place */
 		uint8_t bytes[832];
@@ -270,18 +272,18 @@ struct uroce_abi_command {
 			uint64_t length;
 			uint64_t iova;
 			uint32_t flags; /* rereg */
-			uint32_t key;   /* F: rereg, dereg; E: the new one */
-			uint32_t type;  /* window: enum ibv_mw_type */
+			uint32_t key;	/* F: rereg, dereg; E: the new one */
+			uint32_t type;	/* window: enum ibv_mw_type */
 		} mr;
 		struct {
 			int32_t eventfd; /* channel: F, passed or, in one process, as it is */
 			uroce_abi_ref ring;
 		} channel;
 		struct {
-			uint32_t cqe;      /* F asked, E granted */
-			uint32_t channel;  /* handle or 0 */
+			uint32_t cqe;	  /* F asked, E granted */
+			uint32_t channel; /* handle or 0 */
 			uint32_t vector;
-			uint32_t rings;    /* E: sub-rings */
+			uint32_t rings;				 /* E: sub-rings */
 			uroce_abi_ref ring[UROCE_ABI_MAX_CORES]; /* E */
 		} cq;
 		struct {
@@ -297,10 +299,10 @@ struct uroce_abi_command {
 			uint32_t type;
 			uint32_t pd, send_cq, recv_cq, srq;
 			uint32_t sq_sig_all;
-			uint32_t strict;       /* F: EP-2 */
-			uint32_t qp_num;       /* E */
-			uint32_t core;         /* E: which send ring to announce in */
-			uroce_abi_ref sq, rq;  /* E; rq 0 with an SRQ */
+			uint32_t strict;      /* F: EP-2 */
+			uint32_t qp_num;      /* E */
+			uint32_t core;	      /* E: which send ring to announce in */
+			uroce_abi_ref sq, rq; /* E; rq 0 with an SRQ */
 		} create_qp;
 		struct {
 			struct ibv_qp_attr attr;
@@ -317,14 +319,15 @@ struct uroce_abi_command {
 		struct {
 			uint32_t core;
 			uroce_abi_ref ring; /* E: the thread's send ring */
-			uint32_t bit;       /* E: its number in that core's set */
+			uint32_t bit;	    /* E: its number in that core's set */
 		} thread;
 		struct {
 			uint32_t strict;
 			struct uroce_abi_arm_attr arm;
 		} policy;
 		struct {
-			uint64_t value[96]; /* order of struct uroce_counters or uroce_qp_counters */
+			uint64_t
+				value[96]; /* order of struct uroce_counters or uroce_qp_counters */
 		} counters;
 		struct {
 			uint64_t size; /* F asked */

@@ -25,11 +25,11 @@ extern "C" {
 struct uroce_engine;
 
 /*
- * Starts an engine, which becomes a device (uroce0, uroce1, ... or --name). argv[0] is the program's
- * name, as in main(). The strings are not kept. Returns NULL with errno set and one log line that
- * says what is wrong: EINVAL (arguments), ENODEV (port), EADDRINUSE (the kernel has the address on
- * that link), EBUSY (port or lcore), EEXIST (name), ENOMEM, ENOTSUP (the child of a fork, or a DPDK
- * secondary), or what EAL gave. Not on the data path; any thread, one at a time.
+ * Starts an engine, which becomes a device (uroce0, uroce1, ... or --name). argv[0] is the
+ * program's name, as in main(). The strings are not kept. Returns NULL with errno set and one log
+ * line that says what is wrong: EINVAL (arguments), ENODEV (port), EADDRINUSE (the kernel has the
+ * address on that link), EBUSY (port or lcore), EEXIST (name), ENOMEM, ENOTSUP (the child of a
+ * fork, or a DPDK secondary), or what EAL gave. Not on the data path; any thread, one at a time.
  */
 struct uroce_engine *uroce_engine_create(int argc, char *const argv[]);
 

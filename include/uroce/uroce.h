@@ -83,8 +83,8 @@ enum uroce_hold_action {
 
 /*
  * How long the QP may hold, counted from its first held request (EP-12), and what happens then. In
- * milliseconds; 0 (the default): for ever. Any state; while it holds already it may be over at once.
- * EINVAL: no such action.
+ * milliseconds; 0 (the default): for ever. Any state; while it holds already it may be over at
+ * once. EINVAL: no such action.
  */
 int uroce_qp_set_hold_timeout(
 	struct ibv_qp *qp, uint32_t milliseconds, enum uroce_hold_action action);

@@ -13,12 +13,12 @@ struct list {
 
 #define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
-#define list_for_each(node, head) \
+#define list_for_each(node, head)                                                                  \
 	for (struct list *node = (head)->next; node != (head); node = node->next)
 
 /* The body may remove the node. */
-#define list_for_each_safe(node, head) \
-	for (struct list *node = (head)->next, *node##_next = node->next; node != (head); \
+#define list_for_each_safe(node, head)                                                             \
+	for (struct list *node = (head)->next, *node##_next = node->next; node != (head);          \
 		node = node##_next, node##_next = node->next)
 
 static inline void list_init(struct list *list)

@@ -10,9 +10,9 @@
 
 struct packet {
 	void *handle;
-	uint8_t *data;   /* first byte of the Ethernet header */
+	uint8_t *data;	 /* first byte of the Ethernet header */
 	uint32_t length; /* bytes of the frame, without FCS */
-	uint32_t room;   /* bytes that fit at data (transmit only) */
+	uint32_t room;	 /* bytes that fit at data (transmit only) */
 };
 
 #endif

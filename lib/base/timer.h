@@ -15,9 +15,9 @@ struct timer;
 typedef void timer_fn(struct timer *timer, uint64_t now, void *context);
 
 struct timer {
-	uint64_t when;   /* ns; meaningful while pending */
+	uint64_t when; /* ns; meaningful while pending */
 	timer_fn *expire;
-	uint32_t place;  /* index in the heap + 1; 0: not pending */
+	uint32_t place; /* index in the heap + 1; 0: not pending */
 };
 
 struct timers {

@@ -14,22 +14,22 @@
 struct engine;
 
 enum engine_mode {
-	ENGINE_INLINE,    /* whoever polls drives it: engine_round() */
+	ENGINE_INLINE,	  /* whoever polls drives it: engine_round() */
 	ENGINE_DEDICATED, /* a core of its own calls engine_round() in a loop */
 };
 
 struct engine_config {
-	const char *name;        /* the device's: "uroce0" */
+	const char *name; /* the device's: "uroce0" */
 	enum engine_mode mode;
-	struct port *port;       /* the engine closes it */
+	struct port *port;		  /* the engine closes it */
 	uint64_t (*clock)(void *context); /* ns, monotonic */
 	void *clock_context;
-	uint64_t seed;           /* 0: from the system */
-	uint32_t max_qp;         /* 0: the defaults */
+	uint64_t seed;	 /* 0: from the system */
+	uint32_t max_qp; /* 0: the defaults */
 	uint32_t max_mr;
-	uint64_t region_size;    /* bytes of address space per client */
-	bool memfd_regions;      /* so that tests can map them a second time */
-	uint32_t tx_burst;       /* packets a round and QP; 0: default */
+	uint64_t region_size; /* bytes of address space per client */
+	bool memfd_regions;   /* so that tests can map them a second time */
+	uint32_t tx_burst;    /* packets a round and QP; 0: default */
 };
 
 /* 0, -EINVAL, -EEXIST (an engine of this process has that name), -ENOMEM, -errno. On failure the
@@ -46,7 +46,8 @@ enum engine_mode engine_mode(const struct engine *engine);
  * received and sent, and 0 at once if another thread has the token.
  */
 unsigned int engine_round(struct engine *engine);
-/* When the next timer is due (ns of the engine's clock), for who sleeps or simulates. UINT64_MAX: none. */
+/* When the next timer is due (ns of the engine's clock), for who sleeps or simulates. UINT64_MAX:
+ * none. */
 uint64_t engine_next_timer(struct engine *engine);
 /* True if engine_round() has something to do besides timers and the port: active QPs, posted
  * commands, announcements. For the simulator and for sleep. */

@@ -22,8 +22,8 @@ struct port;
 #define PORT_NAME_MAX 32u
 
 struct port_gid {
-	uint8_t gid[16];      /* IPv4 addresses in their v4-mapped form */
-	uint8_t prefix_length;/* of the family: 0 to 32 or 0 to 128 */
+	uint8_t gid[16];       /* IPv4 addresses in their v4-mapped form */
+	uint8_t prefix_length; /* of the family: 0 to 32 or 0 to 128 */
 	bool has_vlan;
 	uint16_t vlan_id;
 };
@@ -32,10 +32,10 @@ struct port_info {
 	char name[PORT_NAME_MAX];
 	uint8_t mac[6];
 	uint16_t queues;
-	uint32_t mtu;         /* L3 bytes that a frame may carry (1500, 4200, 9000 ...) */
+	uint32_t mtu; /* L3 bytes that a frame may carry (1500, 4200, 9000 ...) */
 	bool up;
-	uint32_t speed_mbps;  /* 0: unknown */
-	uint16_t gid_count;   /* IPv4-mapped entries first */
+	uint32_t speed_mbps; /* 0: unknown */
+	uint16_t gid_count;  /* IPv4-mapped entries first */
 	struct port_gid gids[PORT_GIDS_MAX];
 };
 
@@ -49,31 +49,36 @@ struct port_counters {
 
 struct port_ops {
 	/* Up to `count` frames. They stay the caller's until release(). */
-	unsigned int (*rx)(struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+	unsigned int (*rx)(
+		struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
 	/* Buffers for transmit: data, room, handle set. May give fewer. */
-	unsigned int (*alloc)(struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+	unsigned int (*alloc)(
+		struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
 	/* Sends the first n (data, length), returns n; the others stay the caller's. */
-	unsigned int (*tx)(struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+	unsigned int (*tx)(
+		struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
 	/* Gives back what rx or alloc gave. */
-	void (*release)(struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
+	void (*release)(
+		struct port *port, uint16_t queue, struct packet *packets, unsigned int count);
 	/*
-	 * Frames that are not RoCE (ARP, neighbour discovery, echo, the rest): the port looks at them
-	 * and answers. The frames stay the caller's.
+	 * Frames that are not RoCE (ARP, neighbour discovery, echo, the rest): the port looks at
+	 * them and answers. The frames stay the caller's.
 	 */
-	void (*other)(struct port *port, uint16_t queue, const struct packet *packets, unsigned int count,
-		uint64_t now);
+	void (*other)(struct port *port, uint16_t queue, const struct packet *packets,
+		unsigned int count, uint64_t now);
 	/*
 	 * Finds the next hop from a source GID (which must be in the table) to a destination.
-	 * *neighbour names it until the port is closed, or neighbour() says -ESTALE. 0, -EINVAL (not a
-	 * source of ours, families differ, multicast), -ENETUNREACH (no route), -ENOBUFS (too many
-	 * neighbours).
+	 * *neighbour names it until the port is closed, or neighbour() says -ESTALE. 0, -EINVAL
+	 * (not a source of ours, families differ, multicast), -ENETUNREACH (no route), -ENOBUFS
+	 * (too many neighbours).
 	 */
 	int (*route)(struct port *port, const uint8_t source[16], const uint8_t destination[16],
 		uint32_t *neighbour);
 	/*
-	 * The next hop's MAC. 0; -EINPROGRESS: asked, ask again (a solicitation is under way, service()
-	 * repeats it); -EHOSTUNREACH: nobody answered. A later call starts a new attempt. -ESTALE: of
-	 * more neighbours than there is room for, this one was given up (the epoch told): route again.
+	 * The next hop's MAC. 0; -EINPROGRESS: asked, ask again (a solicitation is under way,
+	 * service() repeats it); -EHOSTUNREACH: nobody answered. A later call starts a new attempt.
+	 * -ESTALE: of more neighbours than there is room for, this one was given up (the epoch
+	 * told): route again.
 	 */
 	int (*neighbour)(struct port *port, uint32_t neighbour, uint64_t now, uint8_t mac[6]);
 	/* Housekeeping: repeats, ageing, link state. Returns when it wants to run next (ns). Called
@@ -88,8 +93,8 @@ struct port_ops {
 
 struct port {
 	const struct port_ops *ops;
-	/* Atomic, release by the port, acquire by the cores: counts changes of neighbours' MACs, of the
-	 * link, and of addresses. A core that sees a new value refreshes what it keeps. */
+	/* Atomic, release by the port, acquire by the cores: counts changes of neighbours' MACs, of
+	 * the link, and of addresses. A core that sees a new value refreshes what it keeps. */
 	uint32_t epoch;
 };
 

@@ -21,10 +21,10 @@ struct random;
 /* What a data-path check found. The transport maps it to a completion status or a NAK. */
 enum mem_status {
 	MEM_OK,
-	MEM_BAD_KEY,    /* no such key, or it is not valid (any more) */
-	MEM_BAD_PD,     /* protection domains differ (or, type 2 window, the QP) */
-	MEM_BAD_ACCESS, /* the entry does not allow it */
-	MEM_BAD_RANGE,  /* not inside the entry, or address + length wraps */
+	MEM_BAD_KEY,	   /* no such key, or it is not valid (any more) */
+	MEM_BAD_PD,	   /* protection domains differ (or, type 2 window, the QP) */
+	MEM_BAD_ACCESS,	   /* the entry does not allow it */
+	MEM_BAD_RANGE,	   /* not inside the entry, or address + length wraps */
 	MEM_BAD_ALIGNMENT, /* atomic on an address that is not a multiple of 8 */
 };
 
@@ -45,16 +45,18 @@ void mem_table_destroy(struct mem_table *table);
 /*
  * Registers `length` bytes at `host` (the engine's pointer), which peers and work requests address
  * from `iova` on. *key is lkey and rkey. -EINVAL: REMOTE_WRITE or
- * REMOTE_ATOMIC without LOCAL_WRITE (man ibv_reg_mr), iova + length beyond 2^64; -ENOMEM: table full.
- * Optional access bits (IBV_ACCESS_OPTIONAL_RANGE, RELAXED_ORDERING) are accepted and ignored;
- * ON_DEMAND, ZERO_BASED and unknown bits: -EOPNOTSUPP; HUGETLB is a hint and ignored.
+ * REMOTE_ATOMIC without LOCAL_WRITE (man ibv_reg_mr), iova + length beyond 2^64; -ENOMEM: table
+ * full. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE, RELAXED_ORDERING) are accepted and
+ * ignored; ON_DEMAND, ZERO_BASED and unknown bits: -EOPNOTSUPP; HUGETLB is a hint and ignored.
  */
 int mem_register(struct mem_table *table, uint32_t pd, uint8_t *host, uint64_t length,
 	uint64_t iova, uint32_t access, uint32_t *key);
-/* flags: IBV_REREG_MR_CHANGE_*. The key changes: *key in and out. -EBUSY while windows are bound. */
+/* flags: IBV_REREG_MR_CHANGE_*. The key changes: *key in and out. -EBUSY while windows are bound.
+ */
 int mem_reregister(struct mem_table *table, uint32_t *key, int flags, uint32_t pd, uint8_t *host,
 	uint64_t length, uint64_t iova, uint32_t access);
-/* Unlinks. The index returns to the free list by mem_reclaim(). -EBUSY while windows are bound, -EINVAL. */
+/* Unlinks. The index returns to the free list by mem_reclaim(). -EBUSY while windows are bound,
+ * -EINVAL. */
 int mem_deregister(struct mem_table *table, uint32_t key);
 /* type: 1 or 2 (enum ibv_mw_type). */
 int mem_window_alloc(struct mem_table *table, uint32_t pd, int type, uint32_t *rkey);
@@ -75,13 +77,14 @@ void mem_pd_release(struct mem_table *table, uint32_t pd);
 
 struct mem_bind {
 	uint32_t window;   /* the window's current rkey */
-	uint32_t new_rkey; /* same index, any low byte; type 1: another index lets the table choose */
-	uint32_t lkey;     /* the region; ignored if length is 0 */
+	uint32_t new_rkey; /* same index, any low byte; type 1: another index lets the table choose
+			    */
+	uint32_t lkey;	   /* the region; ignored if length is 0 */
 	uint64_t address;
-	uint64_t length;   /* 0 unbinds (type 1); an error for type 2 (o10-37.2.40): invalidate */
+	uint64_t length; /* 0 unbinds (type 1); an error for type 2 (o10-37.2.40): invalidate */
 	uint32_t access;
-	uint32_t pd;       /* of the QP */
-	uint32_t qp_num;   /* type 2: the window becomes this QP's */
+	uint32_t pd;	 /* of the QP */
+	uint32_t qp_num; /* type 2: the window becomes this QP's */
 };
 
 /*
@@ -89,16 +92,19 @@ struct mem_bind {
  * LOCAL_WRITE for remote write or atomic (man ibv_bind_mw, IBTA 10.6.7.2.2); a type 2 window must
  * not be bound already (10.6.7.2.3). Type 1: *rkey is the new rkey that was chosen.
  */
-enum mem_status mem_window_bind(struct mem_table *table, const struct mem_bind *bind, int type,
-	uint32_t *rkey);
-/* Local or remote invalidate of a type 2 window by rkey (10.6.5, 11.2.4); the QP must be its own. */
-enum mem_status mem_invalidate(struct mem_table *table, uint32_t rkey, uint32_t pd, uint32_t qp_num);
+enum mem_status mem_window_bind(
+	struct mem_table *table, const struct mem_bind *bind, int type, uint32_t *rkey);
+/* Local or remote invalidate of a type 2 window by rkey (10.6.5, 11.2.4); the QP must be its own.
+ */
+enum mem_status mem_invalidate(
+	struct mem_table *table, uint32_t rkey, uint32_t pd, uint32_t qp_num);
 /* A QP dies or is reset: its type 2 windows become unbound. */
 void mem_windows_release(struct mem_table *table, uint32_t qp_num);
 
 /* ---- checks: any core, no lock ---- */
 
-/* Local access: length > 0. access: 0 (read) or IBV_ACCESS_LOCAL_WRITE. *host is valid for this burst. */
+/* Local access: length > 0. access: 0 (read) or IBV_ACCESS_LOCAL_WRITE. *host is valid for this
+ * burst. */
 enum mem_status mem_local(const struct mem_table *table, uint32_t pd, uint32_t lkey,
 	uint64_t address, uint64_t length, uint32_t access, uint8_t **host);
 /*

@@ -2,8 +2,8 @@
 /*
  * The sending side: takes requests, gives out PSNs, makes packets, and goes back when told to.
  *
- * AckReq is set on the last packet of each message and every RC_ACK_EVERY packets within one, and so
- * at the edge of the window: an acknowledgement is always due while something is outstanding.
+ * AckReq is set on the last packet of each message and every RC_ACK_EVERY packets within one, and
+ * so at the edge of the window: an acknowledgement is always due while something is outstanding.
  */
 #include <string.h>
 

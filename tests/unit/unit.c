@@ -7,7 +7,8 @@
 
 #include "unit.h"
 
-int unit_run(const char *suite, const struct unit_case *cases, unsigned int count, int argc, char **argv)
+int unit_run(
+	const char *suite, const struct unit_case *cases, unsigned int count, int argc, char **argv)
 {
 	const char *only = argc > 1 ? argv[1] : NULL;
 	unsigned int added = 0;

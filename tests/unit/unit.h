@@ -13,18 +13,22 @@ struct unit_case {
 	void (*run)(void);
 };
 
-#define UNIT_CASE(function) { #function, function }
+#define UNIT_CASE(function)                                                                        \
+	{                                                                                          \
+#function, function                                                                \
+	}
 
 /*
  * Runs the cases, or only the one named in argv[1]. The last line printed is
  * `SUITE: N passed, N failed`, counted in cases. Returns the exit status.
  */
-int unit_run(const char *suite, const struct unit_case *cases, unsigned int count, int argc, char **argv);
+int unit_run(const char *suite, const struct unit_case *cases, unsigned int count, int argc,
+	char **argv);
 
-#define UNIT_MAIN(suite, cases)                                                            \
-	int main(int argc, char **argv)                                                    \
-	{                                                                                  \
-		return unit_run(suite, cases, sizeof(cases) / sizeof(cases[0]), argc, argv); \
+#define UNIT_MAIN(suite, cases)                                                                    \
+	int main(int argc, char **argv)                                                            \
+	{                                                                                          \
+		return unit_run(suite, cases, sizeof(cases) / sizeof(cases[0]), argc, argv);       \
 	}
 
 #endif
