@@ -97,6 +97,13 @@ static void answer(struct rc_core *core, struct rc_qp *qp, struct replay_entry *
 		return;
 	}
 	if (!make_read_response(core, qp, entry)) {
+		/* The whole answer was out before: the peer may have got it, and the key may have
+		 * been taken back since, so that a copy of the request must not end the QP. */
+		if (entry->answered) {
+			core->counters.lost_resource++;
+			replay_done(&responder->replay, entry);
+			return;
+		}
 		/* Nothing behind it can be answered any more. */
 		uint32_t psn = psn_add(entry->psn, entry->next);
 

@@ -290,7 +290,10 @@ static void rereads_near_the_end(void)
 	rig_close(&rig);
 }
 
-/* The key is checked again: if it is gone, that is an access error. */
+/*
+ * The key is checked again. If it is gone after the whole answer was out, the repetition is
+ * dropped: it may be a copy from the network, after which the peer has let the key be taken back.
+ */
 static void key_gone(void)
 {
 	struct rig rig;
@@ -299,11 +302,10 @@ static void key_gone(void)
 	hear(&rig, part(&rig, 0x0c, 0x200, 0, 600));
 	CU_ASSERT_EQUAL(mem_deregister(rig.mem, rig.key), 0);
 	hear(&rig, part(&rig, 0x0c, 0x201, 256, 344));
-	SENT_COUNT(&rig, 4);
-	ANSWER(&rig, 3, 0x62, 0x201, 1);
-	STATE(&rig, IBV_QPS_ERR);
-	EVENT_COUNT(&rig, 1);
-	EVENT(&rig, 0, IBV_EVENT_QP_ACCESS_ERR);
+	SENT_COUNT(&rig, 3);
+	COUNTED(&rig, lost_resource, 1);
+	STATE(&rig, IBV_QPS_RTS);
+	EVENT_COUNT(&rig, 0);
 	rig_close(&rig);
 }
 
