@@ -7,6 +7,7 @@
 #include "arp.h"
 #include "checksum.h"
 #include "list.h"
+#include "mld.h"
 #include "nd.h"
 #include "net.h"
 #include "protocols.h"
@@ -115,18 +116,41 @@ static bool ipv6_is_ours(
 	return false;
 }
 
-static enum net_drop icmpv6_input(struct net *net, struct net_sink *sink, const struct frame *frame,
-	const struct ip_packet *ip, uint64_t now)
+/* Queries of listeners have hop-by-hop options (RFC 8200 4.3) before them: a router alert. */
+static enum net_drop skip_options(struct ip_packet *ip)
 {
-	const struct icmp_header *header = (const struct icmp_header *)ip->payload;
+	uint32_t length;
+
+	if (ip->protocol != IP_HOP_BY_HOP)
+		return NET_OK;
+	if (ip->length < 8)
+		return NET_SHORT;
+	length = (ip->payload[1] + 1u) * 8;
+	if (length > ip->length)
+		return NET_LENGTH;
+	ip->protocol = ip->payload[0];
+	ip->payload += length;
+	ip->length -= length;
+	return NET_OK;
+}
+
+static enum net_drop icmpv6_input(struct net *net, struct net_sink *sink, const struct frame *frame,
+	struct ip_packet *ip, uint64_t now)
+{
+	const struct icmp_header *header;
+	enum net_drop drop;
 	uint64_t sum;
 
 	if (!ipv6_is_ours(net, frame, ip))
 		return NET_ADDRESS;
+	drop = skip_options(ip);
+	if (drop)
+		return drop;
 	if (ip->protocol != IP_ICMPV6)
 		return NET_TYPE;
 	if (ip->length < sizeof(*header))
 		return NET_SHORT;
+	header = (const struct icmp_header *)ip->payload;
 	sum = checksum_pseudo_ipv6(ip->source, ip->destination, ip->length, IP_ICMPV6);
 	if (checksum_finish(checksum_add(sum, ip->payload, ip->length)) != 0)
 		return NET_CHECKSUM;
@@ -134,6 +158,8 @@ static enum net_drop icmpv6_input(struct net *net, struct net_sink *sink, const 
 	case ICMPV6_SOLICITATION:
 	case ICMPV6_ADVERTISEMENT:
 		return nd_input(net, sink, frame, ip, now);
+	case ICMPV6_MLD_QUERY:
+		return mld_input(net, frame, ip, now);
 	case ICMPV6_ECHO_REQUEST:
 		if (address_is_multicast(ip->destination))
 			return NET_ADDRESS;

@@ -5,7 +5,7 @@
 
 #include "be.h"
 
-enum ip_protocol { IP_ICMP = 1, IP_ICMPV6 = 58 };
+enum ip_protocol { IP_HOP_BY_HOP = 0, IP_ICMP = 1, IP_ICMPV6 = 58 };
 
 struct arp_packet { /* RFC 826, for Ethernet and IPv4 */
 	struct be16 hardware;
@@ -32,6 +32,8 @@ enum icmp_type { ICMP_ECHO_REPLY = 0, ICMP_ECHO_REQUEST = 8 };
 enum icmpv6_type {
 	ICMPV6_ECHO_REQUEST = 128,
 	ICMPV6_ECHO_REPLY = 129,
+	ICMPV6_MLD_QUERY = 130,
+	ICMPV6_MLD_REPORT = 131,
 	ICMPV6_SOLICITATION = 135,
 	ICMPV6_ADVERTISEMENT = 136,
 };
@@ -59,6 +61,13 @@ struct nd_option { /* RFC 4861 4.6; length counts 8 bytes */
 	uint8_t mac[6];
 };
 
+struct mld_message { /* RFC 2710 3 */
+	struct icmp_header header;
+	struct be16 delay; /* ms, of a query */
+	struct be16 reserved;
+	uint8_t group[16];
+};
+
 enum nd_option_type { ND_SOURCE_MAC = 1, ND_TARGET_MAC = 2 };
 
 #define IPV4_MORE_FRAGMENTS 0x2000
@@ -67,6 +76,7 @@ enum nd_option_type { ND_SOURCE_MAC = 1, ND_TARGET_MAC = 2 };
 _Static_assert(sizeof(struct arp_packet) == 28, "ARP");
 _Static_assert(sizeof(struct icmp_echo) == 8, "echo");
 _Static_assert(sizeof(struct nd_message) == 24, "neighbour discovery");
+_Static_assert(sizeof(struct mld_message) == 24, "listener discovery");
 _Static_assert(sizeof(struct nd_option) == 8, "link-layer address option");
 
 #endif

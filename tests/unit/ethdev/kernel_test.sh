@@ -143,7 +143,7 @@ neighbour_is() {
 eventually() {
 	local output
 
-	for _ in $(seq 50); do
+	for _ in $(seq 200); do
 		output=$("$@") && return
 		sleep 0.1
 	done
@@ -156,12 +156,12 @@ arping_finds_conflict() { # arping -D: status 1 if somebody answers
 	[ $? -eq 1 ]
 }
 
-# The attempt takes 3 solicitations, 1 s apart.
+# The attempt takes 3 solicitations, 1 s apart; a busy machine adds to that.
 unreachable_in_time() {
 	local begin=$SECONDS
 
 	answer_is "neighbour EHOSTUNREACH" "resolve 10.77.0.2 10.77.0.99" || return 1
-	[ $((SECONDS - begin)) -ge 2 ] && [ $((SECONDS - begin)) -le 5 ]
+	[ $((SECONDS - begin)) -ge 2 ] && [ $((SECONDS - begin)) -le 15 ]
 }
 
 moves() { # the kernel's end gets another MAC, and says so
@@ -248,6 +248,18 @@ check "the kernel's address is refused" refused EADDRINUSE "$vdev,$frames" --add
 check "the log names address and interface" logged "address 10.77.0.50 is the kernel's (on ours)"
 check "on another interface too" refused EADDRINUSE "$vdev,$frames" --address fd00::50/64
 check "a device that is not there" refused ENODEV net_ring0 --address 10.77.0.2/24
+
+# A switch that passes a group's frames on to its listeners only: it must learn of ours.
+if kernel ip link add watcher type bridge mcast_snooping 1 2>/dev/null; then
+	kernel ip link set theirs master watcher
+	kernel ip link set watcher up
+	start_port "$vdev,$frames" --address fd00::2/64
+	check "a bridge learns that we listen to our group" eventually bash -c \
+		"nsenter --target $kernel_pid --net bridge mdb show | grep 'theirs grp ff02::1:ff00:2'"
+	stop_port
+else
+	echo "this kernel has no bridges: that case is left out"
+fi
 
 kill "$kernel_pid"
 wait "$kernel_pid" 2>/dev/null

@@ -21,6 +21,10 @@
 #define ANNOUNCEMENT                                                                               \
 	"333300000001 " OUT "0020 3a ff " US ALL_NODES "88 00 5a98 20000000 " US "0201 "           \
 	"020000000002"
+/* The report of a listener, which mld_test.c looks at. */
+#define LISTENS                                                                                    \
+	"3333ff000002 " OUT "0020 00 01 " NONE OUR_GROUP                                           \
+	"3a00050200000100 8300 809f 00000000 " OUR_GROUP
 #define PROBE "3333ff000002 " OUT "0018 3a ff " NONE OUR_GROUP "87 00 7da3 00000000 " US
 #define ASK_PEER                                                                                   \
 	"3333ff000001 " OUT "0020 3a ff " US PEER_GROUP "87 00 7d97 00000000 " PEER                \
@@ -271,9 +275,11 @@ static void announces_itself(void)
 	box_add(&config, "fd00::2", 64, 0);
 	box_open_with(&box, &config);
 	box_run(&box, 0);
+	CU_ASSERT(box_sent(&box, LISTENS));
 	CU_ASSERT(box_sent(&box, PROBE));
 	for (unsigned int i = 0; i < 2; i++) {
 		box_run(&box, 2 * BOX_SECOND);
+		CU_ASSERT(box_sent(&box, LISTENS));
 		CU_ASSERT(box_sent(&box, ANNOUNCEMENT));
 	}
 	CU_ASSERT_EQUAL(box_run(&box, 2 * BOX_SECOND), TIMER_NEVER);
@@ -292,6 +298,7 @@ static void conflict(void)
 		"0201 020000000001");
 	CU_ASSERT_EQUAL(box.net.counters.conflicts, 1);
 	box_run(&box, 0);
+	CU_ASSERT(box_sent(&box, LISTENS));
 	CU_ASSERT(box_sent(&box, ANNOUNCEMENT));
 	box_input(&box,
 		TO_GROUP IN "0020 3a ff " US OUR_GROUP "87 00 7d96 00000000 " US
