@@ -17,7 +17,7 @@
 #include "bench.h"
 #include "link.h"
 
-#define STREAM 500u /* messages */
+#define STREAM 200u /* messages */
 #define WINDOW 16u
 
 static const enum mode modes[][2] = {
