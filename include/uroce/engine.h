@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Embed an engine in your process. Link liburoce and liburoce-engine.
+ * Embed an engine in your process. Link -luroce -luroce-engine -libverbs, in this order: the verbs
+ * functions have to be found in liburoce first, which hands other devices on to libibverbs.
  *
  * The argument grammar is the one that DPDK users know: `EAL arguments -- uroce arguments`, e.g.
  *
@@ -49,7 +50,8 @@ int uroce_engine_destroy(struct uroce_engine *engine);
  */
 unsigned int uroce_engine_poll(struct uroce_engine *engine);
 
-/* The engine's device, as ibv_get_device_list() shows it. Valid until destroy. */
+/* The engine's device, as ibv_get_device_list() shows it. Valid until destroy. NULL with errno
+ * EINVAL (no engine) or ENODEV (liburoce is not in this process). */
 struct ibv_device *uroce_engine_device(struct uroce_engine *engine);
 
 #ifdef __cplusplus

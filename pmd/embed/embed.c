@@ -246,13 +246,17 @@ EXPORT int uroce_engine_destroy(struct uroce_engine *engine)
 
 EXPORT unsigned int uroce_engine_poll(struct uroce_engine *engine)
 {
-	if (engine_mode(engine->engine) != ENGINE_INLINE || !is_ours(engine))
+	if (!engine || engine_mode(engine->engine) != ENGINE_INLINE || !is_ours(engine))
 		return 0;
 	return engine_round(engine->engine);
 }
 
 EXPORT struct ibv_device *uroce_engine_device(struct uroce_engine *engine)
 {
+	if (!engine) {
+		errno = EINVAL;
+		return NULL;
+	}
 	if (!uroce_find_device) {
 		log_error("liburoce is not in this process: link it to have devices");
 		errno = ENODEV;

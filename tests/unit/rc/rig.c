@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One QP with everything around it in the test's hands. */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,6 +152,8 @@ void rig_open(struct rig *rig, uint32_t number, const struct rig_options *option
 	};
 	struct random random;
 
+	/* A rig's tables are large and hardly used: pages that nobody touches cost nothing. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	memset(rig, 0, sizeof(*rig));
 	rig->number = number;
 	rig->ipv6 = o->ipv6;

@@ -2,11 +2,15 @@
 /* Each public header compiles alone in C++ (UROCE_HEADER names it) and its functions are C's. */
 #include UROCE_HEADER
 
+#include <cstdio>
+
 int main()
 {
+	int failed = 0;
+
 #ifdef UROCE_UROCE_H
-	return uroce_version() == nullptr;
-#else
-	return 0;
+	failed = uroce_version() == nullptr;
 #endif
+	std::printf("header: %d passed, %d failed\n", !failed, failed);
+	return failed;
 }
