@@ -70,6 +70,13 @@ static bool is_mapped(const uint8_t gid[16])
 	return memcmp(gid, prefix, sizeof(prefix)) == 0;
 }
 
+static int set_hop(struct port *port, const struct wire_path_attr *path, struct next_hop *hop)
+{
+	memcpy(hop->source, path->source, sizeof(hop->source));
+	memcpy(hop->destination, path->destination, sizeof(hop->destination));
+	return port->ops->route(port, hop->source, hop->destination, &hop->neighbour);
+}
+
 int address_find(struct port *port, const struct ibv_ah_attr *av, struct address *address)
 {
 	struct wire_path_attr *path = &address->path;
@@ -94,15 +101,24 @@ int address_find(struct port *port, const struct ibv_ah_attr *av, struct address
 		memcpy(path->destination_mac, info.mac, sizeof(path->destination_mac));
 		return 0;
 	}
-	return port->ops->route(port, path->source, path->destination, &address->neighbour);
+	return set_hop(port, path, &address->hop);
 }
 
-/* The port may have sent a question, so when it wants to run next has changed. */
-static int ask(struct worker *worker, uint32_t neighbour, uint8_t mac[6])
+/*
+ * A neighbour that the port has given up for others is routed to again. The port may have sent a
+ * question, so when it wants to run next has changed.
+ */
+static int ask(struct worker *worker, struct next_hop *hop, uint8_t mac[6])
 {
 	struct port *port = worker->engine->port;
-	int error = port->ops->neighbour(port, neighbour, worker->core.now, mac);
+	uint64_t now = worker->core.now;
+	int error = port->ops->neighbour(port, hop->neighbour, now, mac);
 
+	if (error == -ESTALE) {
+		error = port->ops->route(port, hop->source, hop->destination, &hop->neighbour);
+		if (!error)
+			error = port->ops->neighbour(port, hop->neighbour, now, mac);
+	}
 	worker->asked |= error == -EINPROGRESS;
 	return error;
 }
@@ -111,7 +127,7 @@ int address_resolve(struct worker *worker, struct address *address)
 {
 	if (address->own)
 		return 0;
-	return ask(worker, address->neighbour, address->path.destination_mac);
+	return ask(worker, &address->hop, address->path.destination_mac);
 }
 
 /*
@@ -138,7 +154,7 @@ static void refresh_qp(struct worker *worker, struct engine_qp *qp)
 	if (!qp->routed)
 		return;
 	/* While the neighbour is being asked, or doesn't answer, the old MAC stays. */
-	if (ask(worker, qp->neighbour, mac) != 0 || memcmp(path->header, mac, sizeof(mac)) == 0)
+	if (ask(worker, &qp->hop, mac) != 0 || memcmp(path->header, mac, sizeof(mac)) == 0)
 		return;
 	wire_path_set_mac(path, mac);
 	worker->counters.mac_changes++;

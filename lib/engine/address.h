@@ -12,15 +12,15 @@
 #include <infiniband/verbs.h>
 
 #include "build.h"
+#include "object.h"
 #include "port.h"
 
-struct engine_qp;
 struct worker;
 
 struct address {
 	struct wire_path_attr path; /* all but P_Key, destination QPN and UDP source port */
 	bool own;		    /* an address of this engine: looped, no neighbour */
-	uint32_t neighbour;
+	struct next_hop hop;
 };
 
 /*

@@ -58,7 +58,7 @@ static void use_path(struct engine_qp *qp, const struct address *address)
 	struct worker *worker = qp->worker;
 
 	qp->routed = !address->own;
-	qp->neighbour = address->neighbour;
+	qp->hop = address->hop;
 	scheduler_move(qp, address->own ? &worker->to_self : &worker->to_port);
 }
 

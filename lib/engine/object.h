@@ -93,6 +93,13 @@ struct engine_srq {
 	uint32_t uses;
 };
 
+/* Where a path's packets go first; the port's name for it holds until the port gives it up. */
+struct next_hop {
+	uint8_t source[16];
+	uint8_t destination[16];
+	uint32_t neighbour;
+};
+
 struct engine_qp {
 	/* what the data path reads: */
 	struct rc_qp *rc;
@@ -118,7 +125,7 @@ struct engine_qp {
 	struct event_source events;
 	struct ibv_qp_cap cap;
 	bool routed; /* its path has a neighbour, whose MAC may change */
-	uint32_t neighbour;
+	struct next_hop hop;
 };
 
 struct engine_ah {

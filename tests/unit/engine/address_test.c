@@ -181,6 +181,42 @@ static void macs_move(void)
 	rig_close(&rig);
 }
 
+/* A port that has given a neighbour up: its old name is refused, a new one comes by route(). */
+#define GIVEN_UP 0x5a5a
+static const struct port_ops *real_ops;
+static unsigned int stale_names;
+
+static int stale_neighbour(struct port *port, uint32_t neighbour, uint64_t now, uint8_t mac[6])
+{
+	if (neighbour != GIVEN_UP)
+		return real_ops->neighbour(port, neighbour, now, mac);
+	stale_names++;
+	return -ESTALE;
+}
+
+static void neighbours_are_given_up(void)
+{
+	struct ibv_ah_attr av = vector();
+	struct port_ops ops;
+	struct address address;
+	struct rig rig;
+
+	rig_open(&rig);
+	real_ops = rig.ports[0]->ops;
+	ops = *real_ops;
+	ops.neighbour = stale_neighbour;
+	rig.ports[0]->ops = &ops;
+	CU_ASSERT_EQUAL_FATAL(address_find(rig.ports[0], &av, &address), 0);
+	address.hop.neighbour = GIVEN_UP;
+	CU_ASSERT_EQUAL(address_resolve(rig_worker(&rig, 0), &address), 0);
+	CU_ASSERT_EQUAL(stale_names, 1);
+	CU_ASSERT(address.hop.neighbour != GIVEN_UP);
+	CU_ASSERT_EQUAL(address_resolve(rig_worker(&rig, 0), &address), 0);
+	CU_ASSERT_EQUAL(stale_names, 1);
+	rig.ports[0]->ops = real_ops;
+	rig_close(&rig);
+}
+
 static void links_and_gids_change(void)
 {
 	static struct rig rig;
@@ -217,6 +253,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(own_addresses),
 	UNIT_CASE(mtus),
 	UNIT_CASE(macs_move),
+	UNIT_CASE(neighbours_are_given_up),
 	UNIT_CASE(links_and_gids_change),
 };
 
