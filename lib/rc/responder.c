@@ -5,9 +5,9 @@
  *   PSN          expected; ahead: one NAK "PSN sequence error", then silence; behind: duplicate.c
  *   sequence     FIRST/ONLY where a message may start, MIDDLE/LAST where one goes on
  *   operation    the QP's access flags allow it (what they forbid is an access error)
- *   length       FIRST and MIDDLE the path MTU, LAST 1 to MTU, ONLY 0 to MTU; the RETH's length
- * kept access       R_Key, range, rights; alignment of atomics receive      SEND and immediates
- * need a receive request: otherwise RNR NAK
+ *   length       FIRST and MIDDLE the path MTU, LAST 1 to MTU, ONLY 0 to MTU, all as the RETH says
+ *   access       R_Key, range, rights; alignment of atomics
+ *   receive      SEND and immediates need a receive request: otherwise RNR NAK
  *
  * A request that has passed opens the gate (EP-5) before anything of it becomes visible.
  */
