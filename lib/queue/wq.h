@@ -103,8 +103,8 @@ bool wq_take(
 	struct wq_engine *wq, void *record, void *tail, uint32_t tail_size, uint32_t *position);
 /* The same for an SRQ, from any core. */
 bool wq_claim(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size);
-/* RESET: drops what was posted, invalidates all slots, both indices to zero. The front must not
- * post meanwhile (it is inside modify). */
+/* RESET: drops what was posted, and what threads amid a post have reserved; taking goes on where
+ * the producer's index is. What is reserved from then on counts as posted behind the reset. */
 void wq_reset(struct wq_engine *wq);
 /* RQ of a QP in ERR: from now on receives must be announced. Full barrier inside; the caller looks
  * at the ring once more afterwards. */

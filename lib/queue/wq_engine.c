@@ -179,16 +179,19 @@ bool wq_claim(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size
 	return true;
 }
 
+/*
+ * Positions go on: were they to start again, a thread amid a post would mark a slot that another
+ * post is going to use, or reserve by an index of before. Marks of skipped positions are of their
+ * own laps and mean nothing to later ones. Whatever the client has written as its index, taking
+ * starts at one of its slots.
+ */
 void wq_reset(struct wq_engine *wq)
 {
-	for (uint32_t i = 0; i <= wq->mask; i++) {
-		uint32_t *valid = (uint32_t *)(void *)slot_at(wq, i);
+	uint32_t posted = __atomic_load_n(&wq->ring->producer.index, __ATOMIC_RELAXED);
 
-		__atomic_store_n(valid, 0, __ATOMIC_RELAXED);
-	}
-	wq->taken = 0;
-	__atomic_store_n(&wq->ring->producer.index, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&wq->ring->consumer.index, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&wq->taken, posted, __ATOMIC_RELAXED);
+	/* Release: pairs with the acquire in wq_front_reset(). */
+	__atomic_store_n(&wq->ring->consumer.index, posted, __ATOMIC_RELEASE);
 }
 
 /* The exchange is the full barrier; it pairs with the one in wq_announce_recv(). */

@@ -97,7 +97,7 @@ void wq_release(struct wq_front *wq, uint32_t position)
 
 void wq_front_reset(struct wq_front *wq)
 {
-	__atomic_store_n(&wq->released, 0, __ATOMIC_RELEASE);
+	wq_release(wq, __atomic_load_n(&wq->ring->consumer.index, __ATOMIC_ACQUIRE));
 }
 
 uint32_t wq_outstanding(const struct wq_front *wq)

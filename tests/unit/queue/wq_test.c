@@ -352,17 +352,61 @@ static void reset(void)
 		CU_ASSERT_TRUE(post(&fixture, 1));
 		CU_ASSERT_TRUE(post(&fixture, 2));
 		CU_ASSERT_EQUAL(take(&fixture, &position), 1);
-		CU_ASSERT_EQUAL(position, 0);
+		CU_ASSERT_EQUAL(position, 2 * lap);
 		wq_reset(&fixture.engine);
 		wq_front_reset(&fixture.front);
 		CU_ASSERT_FALSE(wq_ready(&fixture.engine));
 		CU_ASSERT_EQUAL(wq_count(&fixture.engine, 4), 0);
 		CU_ASSERT_EQUAL(wq_outstanding(&fixture.front), 0);
-		CU_ASSERT_EQUAL(fixture.front.ring->producer.index, 0);
-		CU_ASSERT_EQUAL(fixture.front.ring->consumer.index, 0);
+		CU_ASSERT_EQUAL(fixture.front.ring->producer.index, 2 * lap + 2);
+		CU_ASSERT_EQUAL(fixture.front.ring->consumer.index, 2 * lap + 2);
 	}
 	CU_ASSERT_EQUAL(wq_reserve(&fixture.front, 9, &position), 4);
-	CU_ASSERT_EQUAL(position, 0);
+	CU_ASSERT_EQUAL(position, 6);
+	stop(&fixture);
+}
+
+/* A thread reserves, another one resets the QP and posts anew, the first goes on: what it writes is
+ * dropped, and what was posted after the reset is all there, in order. */
+static void reset_amid_a_post(void)
+{
+	struct fixture fixture;
+	uint32_t late, position;
+
+	start(&fixture, 4);
+	CU_ASSERT_TRUE(post(&fixture, 1));
+	CU_ASSERT_EQUAL_FATAL(wq_reserve(&fixture.front, 1, &late), 1);
+	wq_reset(&fixture.engine);
+	wq_front_reset(&fixture.front);
+	CU_ASSERT_TRUE(post(&fixture, 2));
+	wq_publish(&fixture.front, late);
+	CU_ASSERT_EQUAL(wq_count(&fixture.engine, 4), 1);
+	for (unsigned int i = 3; i < 5; i++)
+		CU_ASSERT_TRUE(post(&fixture, i));
+	for (unsigned int i = 2; i < 5; i++)
+		CU_ASSERT_EQUAL(take(&fixture, &position), i);
+	CU_ASSERT_FALSE(wq_ready(&fixture.engine));
+	stop(&fixture);
+}
+
+/* A thread that has seen the QP's state reserves when the engine has reset and the front is about
+ * to: its request counts as posted behind the reset, and no later one is lost. */
+static void reset_before_a_post(void)
+{
+	struct fixture fixture;
+	uint32_t position;
+
+	start(&fixture, 4);
+	for (unsigned int i = 1; i < 4; i++)
+		CU_ASSERT_TRUE(post(&fixture, i));
+	wq_reset(&fixture.engine);
+	CU_ASSERT_TRUE(post(&fixture, 4));
+	wq_front_reset(&fixture.front);
+	for (unsigned int i = 5; i < 8; i++)
+		CU_ASSERT_TRUE(post(&fixture, i));
+	CU_ASSERT_FALSE(post(&fixture, 8));
+	for (unsigned int i = 4; i < 8; i++)
+		CU_ASSERT_EQUAL(take(&fixture, &position), i);
 	stop(&fixture);
 }
 
@@ -425,6 +469,8 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(full_laps),
 	UNIT_CASE(copies),
 	UNIT_CASE(reset),
+	UNIT_CASE(reset_amid_a_post),
+	UNIT_CASE(reset_before_a_post),
 	UNIT_CASE(notice),
 	UNIT_CASE(shared),
 };
