@@ -78,11 +78,20 @@ static void relax(void)
 #endif
 }
 
+/* The longer a wait, the longer its naps, from 50 us to 6.4 ms: a thousand threads that all wait
+ * would otherwise take the cores from the one that they wait for. */
+static struct timespec nap_of(uint32_t naps)
+{
+	uint32_t doubled = naps / 16;
+
+	return (struct timespec){.tv_nsec = 50000l << (doubled < 7 ? doubled : 7)};
+}
+
 /* Gives the core's answer time to come: first this thread spins, then others run, then it sleeps.
  */
 static void pass_time(uint32_t *rounds)
 {
-	struct timespec nap = {.tv_nsec = 50000};
+	struct timespec nap = nap_of(*rounds < 1100 ? 0 : *rounds - 1100);
 
 	(*rounds)++;
 	if (*rounds < 1000)

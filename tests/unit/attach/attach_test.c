@@ -2,6 +2,8 @@
 /* Commands: more threads than slots, answers that belong to their questions, dead connections. */
 #include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include "attach.h"
 #include "fake.h"
@@ -77,6 +79,44 @@ static void crowded(void)
 	}
 }
 
+static int says_dedicated(struct client *client)
+{
+	return 1;
+}
+
+/* How often this thread has gone to sleep while it waited for the answer. */
+static void *count_naps(void *argument)
+{
+	struct uroce_abi_command command = {.head.op = UROCE_ABI_QUERY_GID};
+	struct rusage before, after;
+
+	getrusage(RUSAGE_THREAD, &before);
+	CU_ASSERT_EQUAL(attach_command(attach, &command), 0);
+	getrusage(RUSAGE_THREAD, &after);
+	return (void *)(uintptr_t)(after.ru_nvcsw - before.ru_nvcsw);
+}
+
+/* A long wait gets slower, or the many that wait starve the one that they wait for. Here nobody
+ * answers for 300 ms: naps of 50 us would be 3,000. */
+static void patient(void)
+{
+	struct timespec pause = {.tv_nsec = 300000000};
+	struct door door = uroce_engine_door;
+	pthread_t thread;
+	void *naps;
+
+	door.dedicated = says_dedicated;
+	engine = fake_create("uroce0", false);
+	CU_ASSERT_EQUAL_FATAL(attach_open(&door, engine, &attach), 0);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, count_naps, NULL), 0);
+	nanosleep(&pause, NULL);
+	while (uroce_engine_door.drive(attach->client) == 0)
+		continue;
+	pthread_join(thread, &naps);
+	CU_ASSERT((uintptr_t)naps < 400);
+	end();
+}
+
 static void dead(void)
 {
 	struct uroce_abi_command gid = {.head.op = UROCE_ABI_QUERY_GID};
@@ -119,6 +159,7 @@ static void not_opened(void)
 static const struct unit_case cases[] = {
 	UNIT_CASE(answered),
 	UNIT_CASE(crowded),
+	UNIT_CASE(patient),
 	UNIT_CASE(dead),
 	UNIT_CASE(not_opened),
 };
