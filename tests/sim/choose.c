@@ -161,7 +161,8 @@ static bool choose_local(struct world *world, struct half *half, struct choice *
 	struct window *window = &half->window;
 	struct ibv_mw_bind_info *info = &choice->wr.bind_mw.bind_info;
 
-	if (!window->mw || !world_chance(world, 20) || is_low(half->end))
+	/* not the last one: something has to leave for the peer's gate to open */
+	if (!window->mw || half->left == 1 || !world_chance(world, 20) || is_low(half->end))
 		return false;
 	if (window->state == WINDOW_BOUND && oracle_outstanding(half->peer->flow) == 0) {
 		choice->request.opcode = IBV_WR_LOCAL_INV;
@@ -212,10 +213,11 @@ static void choose_flags(struct world *world, struct half *half, struct choice *
 	request->signaled |= half->left == 1 || half->unsignaled + 1 >= half->depth / 2 ||
 		world_chance(world, 50);
 	request->fence |= world_chance(world, 15);
+	request->solicited = request->opcode != IBV_WR_RDMA_WRITE && world_chance(world, 10);
 	half->unsignaled = request->signaled ? 0 : half->unsignaled + 1;
 	choice->wr.send_flags = (request->signaled ? IBV_SEND_SIGNALED : 0) |
 		(request->fence ? IBV_SEND_FENCE : 0) |
-		(world_chance(world, 10) ? IBV_SEND_SOLICITED : 0);
+		(request->solicited ? IBV_SEND_SOLICITED : 0);
 	if (request->bytes && request->length <= half->max_inline && world_chance(world, 30))
 		choice->wr.send_flags |= IBV_SEND_INLINE;
 }
@@ -276,6 +278,7 @@ enum wrong {
 	WRONG_WINDOW, /* a binding that has ended */
 	WRONG_OWNER,  /* a window of another QP */
 	WRONG_BEYOND, /* beyond the window, inside its region */
+	WRONG_RIGHT,  /* an atomic, which the window does not allow */
 	WRONG_OPERATION,
 	WRONGS,
 };
@@ -308,11 +311,41 @@ static const struct window *window_of_other(struct traffic *traffic, const struc
 	return NULL;
 }
 
+/* The word is where the oracle looks that nothing is added. */
+static void wrong_atomic(
+	struct half *half, struct choice *choice, uint64_t address, enum ibv_wc_status status)
+{
+	choice->request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	choice->request.bytes = NULL;
+	choice->request.length = 8;
+	choice->request.word = half->word;
+	choice->request.target = choice->local;
+	choice->request.must_fail = status;
+	choice->sge[0].length = 8;
+	choice->wr.wr.atomic.remote_addr = address;
+	choice->wr.wr.atomic.compare_add = 1;
+	choice->wr.wr.atomic.rkey = half->peer->end->mr->rkey;
+}
+
+static bool wrong_right(struct half *half, struct choice *choice)
+{
+	const struct window *window = &half->peer->window;
+
+	if (half->peer->no_atomics || window->state != WINDOW_BOUND || window->length < 16)
+		return false;
+	wrong_atomic(half, choice, ((uintptr_t)window->memory + 7) & ~(uint64_t)7,
+		IBV_WC_REM_ACCESS_ERR);
+	choice->wr.wr.atomic.rkey = window->mw->rkey;
+	return true;
+}
+
 static bool wrong_by_window(
 	struct traffic *traffic, struct half *half, struct choice *choice, enum wrong wrong)
 {
 	const struct window *window = &half->peer->window;
 
+	if (wrong == WRONG_RIGHT)
+		return wrong_right(half, choice);
 	if (wrong == WRONG_OWNER)
 		window = window_of_other(traffic, half);
 	if (wrong == WRONG_WINDOW) {
@@ -329,25 +362,6 @@ static bool wrong_by_window(
 			window->mw->rkey);
 	else
 		wrong_write(half, choice, window->memory, window->mw->rkey);
-	return true;
-}
-
-static bool wrong_atomic(struct half *half, struct choice *choice, enum wrong wrong)
-{
-	bool operation = wrong == WRONG_OPERATION;
-
-	if (half->peer->no_atomics != operation)
-		return false;
-	choice->request.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-	choice->request.bytes = NULL;
-	choice->request.length = 8;
-	choice->request.word = half->word;
-	choice->request.target = choice->local;
-	choice->request.must_fail = operation ? IBV_WC_REM_ACCESS_ERR : IBV_WC_REM_INV_REQ_ERR;
-	choice->sge[0].length = 8;
-	choice->wr.wr.atomic.remote_addr = (uintptr_t)half->word + (operation ? 0 : 4);
-	choice->wr.wr.atomic.compare_add = 1;
-	choice->wr.wr.atomic.rkey = half->peer->end->mr->rkey;
 	return true;
 }
 
@@ -373,8 +387,15 @@ static bool make_wrong(
 		choice->request.bytes = NULL;
 		return true;
 	case WRONG_ALIGNMENT:
+		if (half->peer->no_atomics)
+			return false;
+		wrong_atomic(half, choice, (uintptr_t)half->word + 4, IBV_WC_REM_INV_REQ_ERR);
+		return true;
 	case WRONG_OPERATION:
-		return wrong_atomic(half, choice, wrong);
+		if (!half->peer->no_atomics)
+			return false;
+		wrong_atomic(half, choice, (uintptr_t)half->word, IBV_WC_REM_ACCESS_ERR);
+		return true;
 	case WRONG_LENGTH:
 		choice->request.opcode = IBV_WR_SEND;
 		choice->request.must_fail = IBV_WC_REM_INV_REQ_ERR;

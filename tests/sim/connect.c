@@ -7,6 +7,7 @@
 #include <uroce/uroce.h>
 
 #include "connect.h"
+#include "psn.h"
 
 #define CLOSED_FOR 2000000u /* ns that the active half of a closed gate waits, at most */
 #define HOLD_MS 1u
@@ -108,6 +109,11 @@ int connect_to_rts(const struct half *half)
 	return ibv_modify_qp(half->qp, &attr, IBV_QP_STATE | RTS_ATTRS);
 }
 
+static bool expires(enum opening opening)
+{
+	return opening == OPENING_TIMEOUT || opening == OPENING_EXPIRE;
+}
+
 /* A modify to RTS that opens the gate replaces the SQ PSN that the QP was armed with (EP-6). */
 static void to_rtr(struct half *half, bool armed)
 {
@@ -124,8 +130,8 @@ static void to_rtr(struct half *half, bool armed)
 		attr.sq_psn ^= 0x155;
 	must(ibv_modify_qp(half->qp, &attr, mask), "to RTR");
 	/* one of an earlier connection stays otherwise */
-	must(uroce_qp_set_hold_timeout(
-		     half->qp, armed && opening == OPENING_TIMEOUT ? HOLD_MS : 0, UROCE_HOLD_OPEN),
+	must(uroce_qp_set_hold_timeout(half->qp, armed && expires(opening) ? HOLD_MS : 0,
+		     opening == OPENING_EXPIRE ? UROCE_HOLD_ERROR : UROCE_HOLD_OPEN),
 		"hold time-out");
 }
 
@@ -169,12 +175,16 @@ static void take_shared(struct world *world, struct half *half)
 	oracle_board(half->flow, half->board, TRAFFIC_BOARD);
 }
 
-/* A window that was bound when its QP went, or was to be, is no longer; but which key it has now
- * the program cannot know. */
+/* Of a window whose bind or invalidation was under way when its QP went, the program cannot know
+ * the key. */
 static void make_window(struct half *half)
 {
 	struct window *window = &half->window;
 
+	if (window->state == WINDOW_BOUND) { /* no more: the QP that it belonged to is gone */
+		window->old_rkey = window->mw->rkey;
+		window->state = WINDOW_FREE;
+	}
 	if (window->mw && window->state != WINDOW_FREE) {
 		must(ibv_dealloc_mw(window->mw), "ibv_dealloc_mw");
 		*window = (struct window){.wanted = true};
@@ -216,7 +226,7 @@ void connect_plan(struct traffic *traffic, uint32_t number)
 	pair->agreed.mtu = (enum ibv_mtu)world_between(world, IBV_MTU_256, IBV_MTU_4096);
 	pair->agreed.gid = world_chance(world, 30);
 	pair->agreed.depth = (uint8_t)world_between(world, 1, 16);
-	pair->breaks = world_chance(world, 20);
+	pair->breaks = world_chance(world, 30);
 	if (world_chance(world, 30))
 		pair->fate = world_between(world, FATE_ERROR, FATE_DRAIN);
 	pair->victim = world_between(world, 0, 1);
@@ -229,13 +239,14 @@ void connect_plan(struct traffic *traffic, uint32_t number)
 		half->number = 2 * number + j;
 		half->depth = world_between(world, 2, 64);
 		half->recv_depth = world_between(world, 1, TRAFFIC_RECVS);
-		half->max_message = world_chance(world, 20) ? 20000 : 3000;
+		half->max_message = world_chance(world, 30) ? 20000 : 3000;
 		half->max_inline = world_chance(world, 50) ? 64 : 400;
 		half->no_atomics = world_chance(world, 20);
 		half->rnr_ns = rnr_ns[world_between(world, 0, 3)];
 		half->next_id = 1;
-		half->left = world_between(world, 5, 60);
-		half->window.wanted = world_chance(world, 30);
+		half->left = world_chance(world, 4) ? world_between(world, 300, 500)
+						    : world_between(world, 5, 60);
+		half->window.wanted = world_chance(world, 50);
 		take_buffers(world, half);
 	}
 	pair->fate_left = world_between(world, 0, pair->half[0].left);
@@ -260,11 +271,18 @@ void connect_pair(struct traffic *traffic, struct pair *pair)
 		: world_between(world, OPENING_PACKET, OPENING_DESTROY);
 	pair->waits = pair->opening != OPENING_NONE;
 	pair->promoted = false;
+	pair->proved = false;
 	pair->held_until = UINT64_MAX;
 	pair->open_at = world->now + world_between(world, 0, CLOSED_FOR);
+	if (pair->opening == OPENING_EXPIRE)
+		pair->open_at += CLOSED_FOR;
+	/* nothing but the opening itself lets the held ones go */
+	if (pair->opening > OPENING_PACKET && world_chance(world, 30))
+		half[0].left = 0;
 	for (uint32_t j = 0; j < 2; j++) {
 		prepare(traffic, &half[j]);
 		half[j].psn = choose_psn(world, first);
+		half[j].newest = psn_add(half[j].psn, PSN_MASK);
 		take_shared(world, &half[j]);
 	}
 	world_trace(world,
@@ -279,6 +297,11 @@ void connect_pair(struct traffic *traffic, struct pair *pair)
 		oracle_gate(half[1].flow, true);
 	else
 		must(connect_to_rts(&half[1]), "to RTS");
+	if (pair->opening == OPENING_EXPIRE) {
+		oracle_may_break(half[0].flow, true);
+		oracle_may_break(half[1].flow, true);
+		pair->broken = true;
+	}
 	to_rtr(&half[0], false);
 	must(connect_to_rts(&half[0]), "to RTS");
 }

@@ -33,6 +33,7 @@ struct oracle_request {
 	enum ibv_wr_opcode opcode;
 	bool signaled;
 	bool fence;
+	bool solicited;
 	uint32_t length;
 	uint32_t imm_or_rkey;  /* as verbs has it */
 	const uint8_t *bytes;  /* SEND, WRITE: what is sent; copied here */
@@ -65,7 +66,8 @@ void oracle_posted(struct oracle_flow *flow, const struct oracle_request *reques
  */
 void oracle_recv_posted(struct oracle_flow *flow, uint64_t wr_id, uint8_t *buffer, uint32_t length);
 void oracle_send_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
-void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
+/* Returns whether the message was sent as a solicited one. */
+bool oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc);
 /* The gate of the flow's sending QP. */
 void oracle_gate(struct oracle_flow *flow, bool closed);
 bool oracle_closed(const struct oracle_flow *flow);

@@ -6,6 +6,7 @@
 #include "oracle.h"
 
 #define FLOW_MAX 4096u
+#define POOL_MAX 16384u
 
 struct arena {
 	uint8_t *memory;
@@ -55,6 +56,7 @@ struct oracle_flow {
 	bool may_break;
 	bool lossy;
 	bool failed;
+	bool vanished; /* with requests that had not completed */
 	bool recv_flushed;
 	struct oracle_flow *next;
 };

@@ -9,7 +9,7 @@ struct pool *pool_create(void)
 {
 	struct pool *pool = oracle_need(calloc(1, sizeof(*pool)));
 
-	pool->receives = oracle_need(calloc(FLOW_MAX, sizeof(*pool->receives)));
+	pool->receives = oracle_need(calloc(POOL_MAX, sizeof(*pool->receives)));
 	return pool;
 }
 
@@ -25,7 +25,7 @@ void oracle_recv_posted(struct oracle_flow *flow, uint64_t wr_id, uint8_t *buffe
 {
 	struct receive *receive = &flow->pool->receives[flow->pool->count++];
 
-	if (flow->pool->count == FLOW_MAX)
+	if (flow->pool->count == POOL_MAX)
 		abort();
 	receive->wr_id = wr_id;
 	receive->buffer = buffer;
@@ -119,7 +119,7 @@ static void failed(struct oracle_flow *flow, const struct ibv_wc *wc, const stru
 	memory_forget(flow, receive->buffer, receive->length);
 }
 
-void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
+bool oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 {
 	struct receive *receive = find_receive(flow, wc->wr_id);
 	struct record *record;
@@ -129,12 +129,12 @@ void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 		oracle_complain(flow->oracle,
 			"flow %u: receive %llu completed twice, or was not posted", flow->number,
 			(unsigned long long)wc->wr_id);
-		return;
+		return false;
 	}
 	take(flow, receive);
 	if (wc->status != IBV_WC_SUCCESS) {
 		failed(flow, wc, receive);
-		return;
+		return false;
 	}
 	if (flow->closed)
 		oracle_complain(
@@ -143,10 +143,11 @@ void oracle_recv_completed(struct oracle_flow *flow, const struct ibv_wc *wc)
 	if (!record) {
 		oracle_complain(flow->oracle, "flow %u: a message was received that was not sent",
 			flow->number);
-		return;
+		return false;
 	}
 	record->received = true;
 	judge_message(flow, wc, record, receive);
+	return record->request.solicited;
 }
 
 void oracle_recv_flushed(struct oracle_flow *flow)
@@ -186,6 +187,6 @@ void recv_finish(struct oracle_flow *flow)
 		oracle_complain(flow->oracle, "flow %u: %u receives were not flushed", flow->number,
 			flow->pool->count - flow->pool->done);
 	/* A failed message may have reached a part of a receive that is still posted. */
-	if (flow->failed)
+	if (flow->failed || flow->vanished)
 		forget_receives(flow);
 }

@@ -175,6 +175,7 @@ void oracle_vanished(struct oracle_flow *flow)
 		struct record *record = &flow->records[flow->done];
 
 		record->vanished = true;
+		flow->vanished = true;
 		if (!record->request.must_fail)
 			forget_effects(flow, &record->request);
 	}

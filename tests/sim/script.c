@@ -111,7 +111,7 @@ static void check_held(struct traffic *traffic, struct half *half)
 {
 	struct uroce_hold hold;
 
-	if (half->pair->opening == OPENING_TIMEOUT)
+	if (half->pair->opening == OPENING_TIMEOUT || half->pair->opening == OPENING_EXPIRE)
 		return;
 	if (uroce_qp_query_hold(half->qp, &hold) != 0 || !hold.closed || !hold.armed ||
 		hold.held_now != oracle_outstanding(half->flow))
@@ -120,11 +120,23 @@ static void check_held(struct traffic *traffic, struct half *half)
 			(unsigned long long)hold.held_now, oracle_outstanding(half->flow));
 }
 
+/* By now the hold time-out has ended what was held. */
+static void check_expired(struct traffic *traffic, struct half *half)
+{
+	if (half->pair->opening != OPENING_EXPIRE)
+		return;
+	traffic_poll(traffic, half->end);
+	if (half->state != HALF_DEAD && oracle_outstanding(half->flow))
+		oracle_complain(traffic->world->oracle,
+			"half %u: the hold time-out has not flushed it", half->number);
+}
+
 static void open_gate(struct traffic *traffic, struct pair *pair)
 {
 	struct half *half = &pair->half[1];
 
 	check_held(traffic, half);
+	check_expired(traffic, half);
 	pair->waits = false;
 	switch (pair->opening) {
 	case OPENING_MODIFY:
@@ -136,6 +148,7 @@ static void open_gate(struct traffic *traffic, struct pair *pair)
 		expect(traffic, half, uroce_qp_notify(half->qp), 0, "notify");
 		expect(traffic, half, uroce_qp_notify(half->qp), EISCONN, "a late notify");
 		break;
+	case OPENING_EXPIRE:
 	case OPENING_ERROR:
 		may_break(pair);
 		to_error(traffic, half);
@@ -246,10 +259,14 @@ static void begin(struct traffic *traffic, struct pair *pair)
 	next(traffic, pair, PHASE_VANISH, FLUSH_NS);
 }
 
-/* The other half goes, too, sooner or later; some never hear of each other again. */
+/* The other half goes, too, sooner or later; some never hear of each other again. One that holds
+ * would do so for ever. */
 static void end_both(struct traffic *traffic, struct pair *pair)
 {
-	if (world_chance(traffic->world, 30)) {
+	struct half *passive = &pair->half[1];
+	bool holds = passive->state == HALF_LIVE && is_closed(passive);
+
+	if (world_chance(traffic->world, 30) && !holds) {
 		next(traffic, pair, PHASE_OVER, 0);
 		return;
 	}
@@ -278,9 +295,20 @@ static void again(struct traffic *traffic, struct pair *pair)
 {
 	leave(traffic, &pair->half[0]);
 	leave(traffic, &pair->half[1]);
-	pair->breaks = false;
+	pair->breaks = world_chance(traffic->world, 30);
 	connect_pair(traffic, pair);
 	next(traffic, pair, PHASE_OVER, 0);
+}
+
+static void check_proved(struct traffic *traffic, struct pair *pair)
+{
+	if (!pair->proved)
+		return;
+	pair->proved = false;
+	if (pair->half[1].state == HALF_LIVE && is_closed(&pair->half[1]))
+		oracle_complain(traffic->world->oracle,
+			"half %u: an RNR NAK has left, and the gate is closed",
+			pair->half[1].number);
 }
 
 static bool fate_step(struct traffic *traffic, struct pair *pair)
@@ -313,6 +341,7 @@ bool script_step(struct traffic *traffic, struct pair *pair)
 	bool any = false;
 
 	watch_time(traffic, &pair->half[1]);
+	check_proved(traffic, pair);
 	if (pair->waits && now >= pair->open_at) {
 		open_gate(traffic, pair);
 		any = true;

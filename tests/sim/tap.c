@@ -53,21 +53,43 @@ static void spoil(struct tap *tap, struct wire_packet *packet)
 	icrc_put(payload + packet->payload_length + packet->pad, wire_icrc(packet));
 }
 
+/* A frame more; false: no buffer is left. */
+static bool copy(
+	struct tap *tap, uint16_t queue, const uint8_t *data, uint32_t length, struct packet *into)
+{
+	if (tap->inner->ops->alloc(tap->inner, queue, into, 1) != 1)
+		return false;
+	memcpy(into->data, data, length);
+	into->length = length;
+	return true;
+}
+
 static void forge(struct tap *tap, uint16_t queue, const struct packet *frame)
 {
 	struct wire_packet packet;
-	struct packet copy;
+	struct packet forged;
 
-	if (tap->inner->ops->alloc(tap->inner, queue, &copy, 1) != 1)
+	if (!copy(tap, queue, frame->data, frame->length, &forged))
 		return;
-	memcpy(copy.data, frame->data, frame->length);
-	copy.length = frame->length;
-	if (wire_parse(copy.data, copy.length, &packet) != WIRE_OK) {
-		tap->inner->ops->release(tap->inner, queue, &copy, 1);
-		return;
-	}
-	spoil(tap, &packet);
-	tap->inner->ops->tx(tap->inner, queue, &copy, 1);
+	if (wire_parse(forged.data, forged.length, &packet) == WIRE_OK)
+		spoil(tap, &packet);
+	tap->inner->ops->tx(tap->inner, queue, &forged, 1);
+}
+
+/* Sends what was kept, and keeps this one instead. */
+static void repeat_old(struct tap *tap, uint16_t queue, const struct packet *frame)
+{
+	struct packet old;
+
+	if (tap->old_length && copy(tap, queue, tap->old, tap->old_length, &old))
+		tap->inner->ops->tx(tap->inner, queue, &old, 1);
+	tap->old_length = frame->length <= TAP_FRAME ? frame->length : 0;
+	memcpy(tap->old, frame->data, tap->old_length);
+}
+
+static bool happens(struct tap *tap)
+{
+	return tap->forge && random_below(tap->random, 100) < tap->forge;
 }
 
 /* The ends' own addresses have this bit clear. */
@@ -84,7 +106,9 @@ static void send_one(struct tap *tap, uint16_t queue, struct packet *frame)
 
 	if (parse(frame, &packet))
 		tap->sent(tap->context, tap->end, &packet);
-	if (random_below(tap->random, 100) < tap->forge) {
+	if (happens(tap))
+		repeat_old(tap, queue, frame);
+	if (happens(tap)) {
 		forge(tap, queue, frame);
 		if (random_below(tap->random, 2)) {
 			tap->inner->ops->release(tap->inner, queue, frame, 1);

@@ -8,7 +8,7 @@
 #define TRAFFIC_PAIRS 6u
 #define TRAFFIC_RECVS 16u   /* receives of a half at a time */
 #define TRAFFIC_ROOM 3000u  /* bytes of each */
-#define TRAFFIC_POSTS 4096u /* in all */
+#define TRAFFIC_POSTS 1024u /* in all */
 #define TRAFFIC_BOARD 640u
 #define TRAFFIC_RECV_IDS 1000000u /* the numbers of receives begin here */
 
@@ -45,6 +45,7 @@ struct half {
 	uint32_t depth, recv_depth;
 	uint32_t left; /* requests still to be posted */
 	uint32_t late; /* and those when it is in ERR */
+	uint32_t late_recvs;
 	uint32_t recvs_posted;
 	uint8_t *all[TRAFFIC_RECVS];	 /* receive buffers */
 	uint8_t *buffers[TRAFFIC_RECVS]; /* those that are free lie first */
@@ -62,6 +63,7 @@ struct half {
 	uint64_t rnr_ns; /* what this half asks for */
 	uint64_t silent_until;
 	uint32_t silent_psn;
+	uint32_t newest; /* PSN that has left */
 	/* asynchronous events, and how many there must be */
 	uint32_t comm_est, comm_est_due;
 	uint32_t last_wqe, last_wqe_due;
@@ -76,6 +78,7 @@ enum opening {
 	OPENING_MODIFY,
 	OPENING_NOTIFY,
 	OPENING_TIMEOUT,
+	OPENING_EXPIRE, /* the hold time-out ends it */
 	OPENING_ERROR,
 	OPENING_RESET,
 	OPENING_DESTROY,
@@ -98,8 +101,9 @@ struct pair {
 	bool promoted;	     /* a late modify to RTS is allowed */
 	uint64_t open_at;    /* when something opens, or ends the waiting */
 	uint64_t held_until; /* OPENING_TIMEOUT */
-	bool broken;	     /* it has ended before its time, at least once */
-	bool breaks;	     /* the active half ends with a request that has to fail */
+	bool proved; /* the passive half has refused the first request for want of a receive */
+	bool broken; /* it has ended before its time, at least once */
+	bool breaks; /* the active half ends with a request that has to fail */
 	enum fate fate;
 	uint32_t fate_left; /* requests of the active half that are left then */
 	uint32_t victim;

@@ -43,9 +43,18 @@ static void request_sent(struct traffic *traffic, struct half *half, uint32_t ps
 			"flow %u: PSN 0x%06x was sent again %" PRIu64
 			" ns too early after an RNR NAK",
 			half->number, psn, half->silent_until - world->now);
+	if (psn_cmp(psn, half->newest) <= 0)
+		return; /* perhaps it waited for the port */
+	half->newest = psn;
 	if (half->state == HALF_DRAINING && half->drained == half->drained_due)
 		oracle_complain(world->oracle, "flow %u: PSN 0x%06x left a queue that has drained",
 			half->number, psn);
+}
+
+static bool is_rnr_nak(const struct wire_packet *packet)
+{
+	return packet->opcode == OPCODE_RC_ACK &&
+		(wire_aeth(packet)->syndrome & AETH_KIND) == AETH_RNR;
 }
 
 static void sent(void *context, uint32_t end, const struct wire_packet *packet)
@@ -55,6 +64,9 @@ static void sent(void *context, uint32_t end, const struct wire_packet *packet)
 
 	if (half && opcode_is(packet->info, IS_REQUEST))
 		request_sent(traffic, half, packet->psn);
+	/* such a request proves that the peer is up (EP-5) */
+	if (half && is_rnr_nak(packet) && packet->psn == half->peer->psn)
+		half->pair->proved = true;
 }
 
 /* A copy of the NAK that comes during the silence does not prolong it. */
@@ -66,12 +78,6 @@ static void rnr_received(struct traffic *traffic, struct half *half, uint32_t ps
 		return;
 	half->silent_psn = psn;
 	half->silent_until = now + half->peer->rnr_ns;
-}
-
-static bool is_rnr_nak(const struct wire_packet *packet)
-{
-	return packet->opcode == OPCODE_RC_ACK &&
-		(wire_aeth(packet)->syndrome & AETH_KIND) == AETH_RNR;
 }
 
 static void received(void *context, uint32_t end, const struct wire_packet *packet)

@@ -35,8 +35,11 @@ struct end {
 	struct ibv_srq *srq;		  /* or NULL */
 	struct ibv_comp_channel *channel; /* or NULL: the program polls */
 	bool asleep;			  /* waits for the channel */
-	bool lazy;			  /* polls seldom */
-	bool limited;			  /* the SRQ's limit is armed */
+	bool sleeps_on;	   /* for solicited events only; looks by itself now and then */
+	uint64_t wakes_at; /* then */
+	uint32_t urgent;   /* completions that had to wake it since it looked last */
+	bool lazy;	   /* polls seldom */
+	bool limited;	   /* the SRQ's limit is armed */
 	uint32_t limit;
 	uint8_t *arena;
 	uint32_t used; /* bytes of the arena that are given out */
