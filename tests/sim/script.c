@@ -335,6 +335,19 @@ static bool fate_step(struct traffic *traffic, struct pair *pair)
 	}
 }
 
+/* An active half that has failed before anything left: the other one would hold for ever. */
+static bool give_up(struct traffic *traffic, struct pair *pair)
+{
+	struct half *passive = &pair->half[1];
+
+	if (pair->waits || pair->half[0].state != HALF_DEAD || passive->state != HALF_LIVE ||
+		!is_closed(passive))
+		return false;
+	may_break(pair);
+	to_error(traffic, passive);
+	return true;
+}
+
 bool script_step(struct traffic *traffic, struct pair *pair)
 {
 	uint64_t now = traffic->world->now;
@@ -347,6 +360,7 @@ bool script_step(struct traffic *traffic, struct pair *pair)
 		any = true;
 	}
 	any |= late_modify(traffic, pair);
+	any |= give_up(traffic, pair);
 	if (now < pair->next_at)
 		return any;
 	return fate_step(traffic, pair) || any;
