@@ -110,19 +110,19 @@ struct rc_ops {
 
 /* ---- counters: u64 each; the names are `rdma statistic`'s where it has them ---- */
 
+/* clang-format off */
 #define RC_COUNTERS(X)                                                                             \
-	X(sent_pkts)                                                                               \
-	X(rcvd_pkts)                                                                               \
-	X(duplicate_request)                                                                       \
-	X(out_of_seq_request) X(rcvd_rnr_err) X(send_rnr_err) X(rcvd_seq_err) X(ack_deferred) X(   \
-		retry_exceeded_err) X(retry_rnr_exceeded_err) X(completer_retry_err) X(send_err)   \
-		X(ack_timeout) X(implied_nak_seq_err) X(ghost_ack) X(bad_response) X(              \
-			duplicate_response) X(lost_resource) X(retransmitted_pkts)                 \
-			X(rcvd_nak_inv_req) X(rcvd_nak_access) X(rcvd_nak_op) X(sent_nak_seq)      \
-				X(sent_nak_inv_req) X(sent_nak_access) X(sent_nak_op) X(           \
-					cnp_rcvd) /* packets dropped, by the check that failed */  \
-		X(drop_state) X(drop_service) X(drop_pkey) X(drop_source) X(drop_icrc)             \
-			X(drop_response) X(drop_silent)
+	X(sent_pkts) X(rcvd_pkts) X(duplicate_request) X(out_of_seq_request) X(rcvd_rnr_err)       \
+	X(send_rnr_err) X(rcvd_seq_err) X(ack_deferred) X(retry_exceeded_err)                      \
+	X(retry_rnr_exceeded_err) X(completer_retry_err) X(send_err) X(ack_timeout)                \
+	X(implied_nak_seq_err) X(ghost_ack) X(bad_response) X(duplicate_response)                  \
+	X(lost_resource) X(retransmitted_pkts) X(rcvd_nak_inv_req) X(rcvd_nak_access)              \
+	X(rcvd_nak_op) X(sent_nak_seq) X(sent_nak_inv_req) X(sent_nak_access) X(sent_nak_op)       \
+	X(cnp_rcvd)                                                                                \
+	/* packets dropped, by the check that failed */                                            \
+	X(drop_state) X(drop_service) X(drop_pkey) X(drop_source) X(drop_icrc) X(drop_response)    \
+	X(drop_silent)
+/* clang-format on */
 
 struct rc_counters {
 #define X(name) uint64_t name;
@@ -131,13 +131,12 @@ struct rc_counters {
 };
 
 /* The gate's (EP-17), per core and per QP. */
+/* clang-format off */
 #define RC_HOLD_COUNTERS(X)                                                                        \
-	X(held)                                                                                    \
-	X(released)                                                                                \
-	X(flushed_held)                                                                            \
-	X(vanished_held) X(promoted_modify) X(promoted_packet) X(promoted_rtu) X(promoted_notify)  \
-		X(promoted_grace) X(promoted_ack) X(promoted_timeout) X(late_rtu) X(late_notify)   \
-			X(unarmed_first_packet) X(hold_timeout) X(hold_long) X(comm_est)
+	X(held) X(released) X(flushed_held) X(vanished_held) X(promoted_modify) X(promoted_packet) \
+	X(promoted_rtu) X(promoted_notify) X(promoted_grace) X(promoted_ack) X(promoted_timeout)   \
+	X(late_rtu) X(late_notify) X(unarmed_first_packet) X(hold_timeout) X(hold_long) X(comm_est)
+/* clang-format on */
 
 struct rc_hold_counters {
 #define X(name) uint64_t name;

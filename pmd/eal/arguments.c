@@ -32,9 +32,11 @@ struct row {
 
 static int take_text(char *field, size_t size, const char *value)
 {
-	if (!*value || strlen(value) >= size)
+	size_t length = strlen(value);
+
+	if (length == 0 || length >= size)
 		return -EINVAL;
-	strcpy(field, value);
+	memcpy(field, value, length + 1);
 	return 0;
 }
 

@@ -54,6 +54,7 @@ static bool says(const struct words *eal, const char *const *options)
 static unsigned long long read_number(const char *folder, const char *file)
 {
 	char path[512];
+	char text[32];
 	unsigned long long number = 0;
 	FILE *in;
 
@@ -61,13 +62,22 @@ static unsigned long long read_number(const char *folder, const char *file)
 	in = fopen(path, "re");
 	if (!in)
 		return 0;
-	if (fscanf(in, "%llu", &number) != 1)
-		number = 0;
+	if (fgets(text, sizeof(text), in))
+		number = strtoull(text, NULL, 10);
 	fclose(in);
 	return number;
 }
 
-/* Folders are named hugepages-2048kB. */
+/* Of a folder's name, hugepages-2048kB; 0 of any other. */
+static unsigned long long page_kilobytes(const char *name)
+{
+	static const char prefix[] = "hugepages-";
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return 0;
+	return strtoull(name + sizeof(prefix) - 1, NULL, 10);
+}
+
 static bool enough_hugepages(void)
 {
 	DIR *sizes = opendir(HUGEPAGES);
@@ -76,9 +86,11 @@ static bool enough_hugepages(void)
 
 	if (!sizes)
 		return false;
-	while ((size = readdir(sizes)))
-		if (sscanf(size->d_name, "hugepages-%llukB", &kilobytes) == 1)
+	while ((size = readdir(sizes))) {
+		kilobytes = page_kilobytes(size->d_name);
+		if (kilobytes)
 			bytes += kilobytes * 1024 * read_number(size->d_name, "free_hugepages");
+	}
 	closedir(sizes);
 	return bytes >= HUGEPAGE_BYTES_NEEDED;
 }

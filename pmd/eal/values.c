@@ -63,9 +63,11 @@ static int cut_vlan(char *text, bool *has_vlan, uint16_t *vlan_id)
 
 static int copy(char text[TEXT_MAX], const char *from)
 {
-	if (strlen(from) >= TEXT_MAX)
+	size_t length = strlen(from);
+
+	if (length >= TEXT_MAX)
 		return -EINVAL;
-	strcpy(text, from);
+	memcpy(text, from, length + 1);
 	return 0;
 }
 

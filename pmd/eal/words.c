@@ -80,16 +80,12 @@ static int take_word(const char **at, char *word)
 
 		if (take_literal(at, &quote, &c, &literal))
 			return -EINVAL;
-		if (literal)
-			*word++ = c;
-		else if (quote)
-			quote = 0; /* its end */
-		else if (c == '\'' || c == '"')
-			quote = c;
-		else if (isspace((unsigned char)c))
+		if (!literal && !quote && isspace((unsigned char)c))
 			break;
-		else
+		if (literal || (!quote && c != '\'' && c != '"'))
 			*word++ = c;
+		else
+			quote = quote ? 0 : c; /* its end, or its beginning */
 	}
 	*word = 0;
 	return quote ? -EINVAL : 0;
