@@ -16,7 +16,11 @@ struct choice {
 bool choose_request(struct traffic *traffic, struct half *half, struct choice *choice);
 /* Something small, signaled, that needs no memory. */
 void choose_last(struct half *half, struct choice *choice);
-/* Something that has to fail. */
+/* Something that has to fail (wrong.c). */
 void choose_wrong(struct traffic *traffic, struct half *half, struct choice *choice);
+
+/* For both: random bytes in the program's memory; the parts that verbs and the oracle share. */
+void choose_bytes(struct world *world, uint8_t *at, uint32_t length);
+void choose_seal(struct choice *choice);
 
 #endif

@@ -123,6 +123,8 @@ void traffic_open(struct traffic *traffic, struct world *world);
 bool traffic_step(struct traffic *traffic);
 /* Polls an end's CQ till it is empty, whether or not the program would do so now. */
 bool traffic_poll(struct traffic *traffic, struct end *end);
+/* Polls as the end's program does (poll.c). True if something was there. */
+bool traffic_look(struct traffic *traffic, struct end *end);
 /* Every request has come to its end. */
 bool traffic_settled(const struct traffic *traffic);
 /* What must be so when nothing moves any more. */
