@@ -44,6 +44,14 @@ static void time_out(struct rc_core *core, struct rc_qp *qp)
 			qp->qp_num, gate->timeout_ms);
 }
 
+static const char *why_closed(const struct gate *gate)
+{
+	if (gate->comm_est && gate->armed && !gate->strict)
+		return "the peer's first packet came before the QP was armed: a notify or a move "
+		       "to RTS opens it";
+	return "no packet, RTU or modify to RTS has opened the gate";
+}
+
 static void held_long(struct rc_core *core, struct rc_qp *qp, uint64_t held_for)
 {
 	struct gate *gate = &qp->gate;
@@ -51,10 +59,9 @@ static void held_long(struct rc_core *core, struct rc_qp *qp, uint64_t held_for)
 	gate->logged = true;
 	HOLD_COUNT(core, qp, hold_long, 1);
 	if (log_limited(&core->hold_log, core->now))
-		log_warning("QP 0x%06x has held for %llu ms (requests: %u, armed: %s): no packet, "
-			    "RTU or modify to RTS has opened the gate",
+		log_warning("QP 0x%06x has held for %llu ms (requests: %u, armed: %s): %s",
 			qp->qp_num, (unsigned long long)(held_for / MS),
-			core->ops->posted(core, qp), gate->armed ? "yes" : "no");
+			core->ops->posted(core, qp), gate->armed ? "yes" : "no", why_closed(gate));
 }
 
 void hold_timer_expire(struct timer *timer, uint64_t now, void *context)

@@ -81,6 +81,30 @@ static void ep_12_the_line_says_if_the_qp_is_not_armed(void)
 	log_set_sink(NULL);
 }
 
+/* Armed behind the peer's first packet: no other may come, so the line says what helps. */
+static void ep_12_the_line_says_if_it_was_armed_too_late(void)
+{
+	struct rc_arm arm = {.sq_psn = 0x100, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7};
+	struct rig_packet packet = {.opcode = 0x04, .psn = 0x200, .payload_length = 8};
+	struct rig rig;
+
+	listen_to_the_log();
+	rig_open(&rig, 1, NULL);
+	rig_to_rtr(&rig);
+	rig_post_recv(&rig, 1, 0, 64);
+	rig_receive(&rig, &packet);
+	hold_post(&rig, 1);
+	CU_ASSERT_EQUAL(rc_hold_arm(&rig.core, rig.qp, &arm), 0);
+	CU_ASSERT(hold_closed(&rig));
+	rig_time(&rig, rig.core.now + SECOND);
+	CU_ASSERT_EQUAL(lines, 1);
+	CU_ASSERT(line_says("came before the QP was armed"));
+	CU_ASSERT_EQUAL(rc_hold_notify(&rig.core, rig.qp), 0);
+	CU_ASSERT(!hold_closed(&rig));
+	rig_close(&rig);
+	log_set_sink(NULL);
+}
+
 /* Every visit to RTR is a wait of its own; one that opens in time is not mentioned. */
 static void ep_12_every_visit_is_logged_for_itself(void)
 {
@@ -378,6 +402,7 @@ static void ep_12_the_timeout_stays_with_the_qp(void)
 static const struct unit_case cases[] = {
 	UNIT_CASE(ep_12_a_second_of_holding_is_logged_once_and_counted),
 	UNIT_CASE(ep_12_the_line_says_if_the_qp_is_not_armed),
+	UNIT_CASE(ep_12_the_line_says_if_it_was_armed_too_late),
 	UNIT_CASE(ep_12_every_visit_is_logged_for_itself),
 	UNIT_CASE(ep_12_a_flood_of_holding_qps_is_not_a_flood_of_lines),
 	UNIT_CASE(ep_12_the_timeout_opens_or_ends),
