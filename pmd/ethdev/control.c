@@ -48,7 +48,8 @@ unsigned int control_take(struct control *control, struct rte_mbuf *mbufs[OUTBOX
 	if (pthread_mutex_trylock(&control->lock))
 		return 0; /* the next round will do */
 	n = control->waiting;
-	memcpy(mbufs, control->outbox, n * sizeof(*control->outbox));
+	for (unsigned int i = 0; i < n; i++)
+		mbufs[i] = control->outbox[i];
 	__atomic_store_n(&control->waiting, 0, __ATOMIC_RELAXED);
 	pthread_mutex_unlock(&control->lock);
 	return n;
