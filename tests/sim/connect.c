@@ -89,12 +89,12 @@ static void fill_rtr(const struct half *half, struct ibv_qp_attr *attr)
 		"ibv_query_gid");
 }
 
-/* Ack time-out 4.096 us x 2^14 = 67 ms of virtual time; the other attributes as liberal as they go.
+/* Ack time-out 4.096 us x 2^12 = 17 ms of virtual time; the other attributes as liberal as they go.
  */
 static void fill_rts(const struct half *half, struct ibv_qp_attr *attr)
 {
 	attr->sq_psn = half->psn;
-	attr->timeout = 14;
+	attr->timeout = 12;
 	attr->retry_cnt = 7;
 	attr->rnr_retry = 7;
 	attr->max_rd_atomic = half->pair->agreed.depth;
@@ -240,7 +240,7 @@ void connect_plan(struct traffic *traffic, uint32_t number)
 		half->depth = world_between(world, 2, 64);
 		half->recv_depth = world_between(world, 1, TRAFFIC_RECVS);
 		half->max_message = world_chance(world, 30) ? 20000 : 3000;
-		half->max_inline = world_chance(world, 50) ? 64 : 400;
+		half->max_inline = world_chance(world, 50) ? 61 : 397;
 		half->no_atomics = world_chance(world, 20);
 		half->rnr_ns = rnr_ns[world_between(world, 0, 3)];
 		half->next_id = 1;

@@ -204,19 +204,22 @@ bool traffic_settled(const struct traffic *traffic)
 	return true;
 }
 
-/* Room for all that can complete before it is polled, and no more. */
-static uint32_t completions_of(const struct traffic *traffic, const struct end *end)
+/* Room for all that can be posted, or complete before it is polled, and no more. */
+static void provide(struct traffic *traffic, struct end *end)
 {
-	uint32_t count = 1;
+	uint32_t requests = 0;
+	uint32_t receives = 0;
 
 	for (uint32_t i = 0; i < traffic->pairs; i++)
 		for (uint32_t j = 0; j < 2; j++) {
 			const struct half *half = &traffic->pair[i].half[j];
 
-			if (half->end == end)
-				count += half->depth + half->recv_depth;
+			if (half->end != end)
+				continue;
+			requests += half->depth;
+			receives += half->recv_depth;
 		}
-	return count > 1 ? count - 1 : count;
+	world_provide(traffic->world, end, requests ? requests + receives : 1, receives);
 }
 
 void traffic_open(struct traffic *traffic, struct world *world)
@@ -228,7 +231,7 @@ void traffic_open(struct traffic *traffic, struct world *world)
 	for (uint32_t i = 0; i < traffic->pairs; i++)
 		connect_plan(traffic, i);
 	for (uint32_t i = 0; i < world->ends; i++)
-		world_provide(world, &world->end[i], completions_of(traffic, &world->end[i]));
+		provide(traffic, &world->end[i]);
 	for (uint32_t i = 0; i < traffic->pairs; i++)
 		connect_pair(traffic, &traffic->pair[i]);
 }

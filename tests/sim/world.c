@@ -107,8 +107,12 @@ static void warm_up(struct end *end)
 	leaks_count(end->engine, &end->before);
 }
 
-void world_provide(struct world *world, struct end *end, uint32_t completions)
+void world_provide(struct world *world, struct end *end, uint32_t completions, uint32_t receives)
 {
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = receives, .max_sge = 1}};
+
+	if (receives && world_chance(world, 30))
+		end->srq = need(ibv_create_srq(end->pd, &init));
 	if (world_chance(world, 30))
 		end->channel = need(ibv_create_comp_channel(end->context));
 	end->lazy = world_chance(world, 30);
@@ -129,11 +133,6 @@ static void open_device(struct world *world, struct end *end, const char *name)
 		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 			IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND));
 	oracle_watch(world->oracle, end->arena, WORLD_ARENA);
-	if (world_chance(world, 30)) {
-		struct ibv_srq_init_attr init = {.attr = {.max_wr = 1024, .max_sge = 1}};
-
-		end->srq = need(ibv_create_srq(end->pd, &init));
-	}
 }
 
 static void open_tap(struct world *world, struct end *end, uint32_t number, struct port *port)

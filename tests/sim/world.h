@@ -61,8 +61,8 @@ struct world {
 
 /* pcap: a file for everything on the wire, or NULL. */
 void world_open(struct world *world, uint64_t seed, bool verbose, const char *pcap);
-/* The end's CQ, just big enough, and what else its QPs share. */
-void world_provide(struct world *world, struct end *end, uint32_t completions);
+/* The end's CQ, just big enough, perhaps an SRQ, and what else its QPs share. */
+void world_provide(struct world *world, struct end *end, uint32_t completions, uint32_t receives);
 /* All QPs and windows are gone: the oracle hears of what has not come back. */
 void world_close(struct world *world);
 void world_free(struct world *world);

@@ -86,9 +86,10 @@ static bool wrong_by_window(
 	if (wrong == WRONG_OWNER)
 		window = window_of_other(traffic, half);
 	if (wrong == WRONG_WINDOW) {
-		if (!window->old_rkey || window->state != WINDOW_FREE)
+		if (!window->old_rkey || window->state != WINDOW_FREE ||
+			window->length < choice->request.length)
 			return false;
-		wrong_write(half, choice, half->board, window->old_rkey);
+		wrong_write(half, choice, window->memory, window->old_rkey);
 		return true;
 	}
 	if (!window || window->state != WINDOW_BOUND || !window->length)
