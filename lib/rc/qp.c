@@ -7,7 +7,7 @@
 #include "parts.h"
 #include "requester.h"
 
-/* What take_recv() may fill; also in ERR, where the slot at the head serves as scratch. */
+/* A power of two, and one at least: in ERR the slot at the head is where a request is taken to. */
 static uint32_t slots_for(uint32_t depth)
 {
 	uint32_t slots = 1;

@@ -13,13 +13,12 @@
  * packets dropped by the parser, the engine's own. A test compares them with the lists of the
  * engine. */
 static const char *const transport_names[] = {"sent_pkts", "rcvd_pkts", "duplicate_request",
-	"out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "ack_deferred",
-	"retry_exceeded_err", "retry_rnr_exceeded_err", "completer_retry_err", "send_err",
-	"ack_timeout", "implied_nak_seq_err", "ghost_ack", "bad_response", "duplicate_response",
-	"lost_resource", "retransmitted_pkts", "rcvd_nak_inv_req", "rcvd_nak_access", "rcvd_nak_op",
-	"sent_nak_seq", "sent_nak_inv_req", "sent_nak_access", "sent_nak_op", "cnp_rcvd",
-	"drop_state", "drop_service", "drop_pkey", "drop_source", "drop_icrc", "drop_response",
-	"drop_silent"};
+	"out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
+	"retry_rnr_exceeded_err", "completer_retry_err", "send_err", "ack_timeout",
+	"implied_nak_seq_err", "ghost_ack", "bad_response", "duplicate_response", "lost_resource",
+	"retransmitted_pkts", "rcvd_nak_inv_req", "rcvd_nak_access", "rcvd_nak_op", "sent_nak_seq",
+	"sent_nak_inv_req", "sent_nak_access", "sent_nak_op", "cnp_rcvd", "drop_state",
+	"drop_service", "drop_pkey", "drop_source", "drop_icrc", "drop_response", "drop_silent"};
 static const char *const gate_names[] = {"held", "released", "flushed_held", "vanished_held",
 	"promoted_modify", "promoted_packet", "promoted_rtu", "promoted_notify", "promoted_grace",
 	"promoted_ack", "promoted_timeout", "late_rtu", "late_notify", "unarmed_first_packet",

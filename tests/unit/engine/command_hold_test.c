@@ -197,7 +197,7 @@ static void time_out(void)
 static void all_counters(void)
 {
 	enum {
-		TRANSPORT = 34,
+		TRANSPORT = 33,
 		GATE = 17,
 		HISTOGRAM = 12,
 		PARSER = 13,
