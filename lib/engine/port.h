@@ -3,9 +3,10 @@
  * What a port must offer. The engine and the network meet here and nowhere else: pmd/ethdev puts a
  * DPDK port behind it, pmd/loop a wire in memory.
  *
- * A port's data path (rx, tx, alloc, release, other) is called per burst, by one core per queue.
- * Control (route, neighbour, service) is called by the core that owns queue 0 or under the engine's
- * control lock while no other call of the kind runs. Time is ns, monotonic, handed in.
+ * A port's data path (rx, tx, alloc, release, other) is called per burst, by one core per queue;
+ * what one queue gave may be sent or released by another. service() is called by the core of queue
+ * 0; the rest of control (route, neighbour, info, counters) by any core at any time, so that a port
+ * with several queues keeps them apart by itself. Time is ns, monotonic, handed in.
  */
 #ifndef UROCE_ENGINE_PORT_H
 #define UROCE_ENGINE_PORT_H
@@ -84,6 +85,15 @@ struct port_ops {
 	/* Housekeeping: repeats, ageing, link state. Returns when it wants to run next (ns). Called
 	 * when that time has come, and after a neighbour() that gave -EINPROGRESS. */
 	uint64_t (*service)(struct port *port, uint64_t now);
+	/*
+	 * Where a core that sleeps hears of frames for this queue: a descriptor for poll(2), the
+	 * port's own. -ENOTSUP: there is none, who sleeps looks again every so often. May be NULL,
+	 * which says the same.
+	 */
+	int (*descriptor)(struct port *port, uint16_t queue);
+	/* Before the core sleeps by the descriptor (true; it looks at rx once more afterwards) and
+	 * after it has (false). May be NULL. */
+	void (*arm)(struct port *port, uint16_t queue, bool armed);
 	/* The table may have changed when `epoch` has. */
 	void (*info)(const struct port *port, struct port_info *info);
 	void (*counters)(const struct port *port, struct port_counters *counters);
