@@ -28,6 +28,7 @@ static void retry(struct rc_core *core, struct rc_qp *qp)
 	requester->retry_left--;
 	requester->recovering = true;
 	requester->deadline = TIMER_NEVER;
+	TRACE_GO_BACK(qp->qp_num, requester->una, requester->sent, "loss");
 	requester_go_back(qp);
 	core->ops->activate(core, qp);
 }
@@ -66,6 +67,7 @@ static void rnr_nak(struct rc_core *core, struct rc_qp *qp, uint8_t timer)
 	requester->rnr_until = core->now + status_rnr_ns(timer);
 	requester->recovering = false; /* what is lost after the silence is a loss of its own */
 	requester->deadline = TIMER_NEVER;
+	TRACE_GO_BACK(qp->qp_num, requester->una, requester->sent, "rnr");
 	requester_go_back(qp);
 	timers_retry_set(core, qp);
 }
@@ -108,6 +110,7 @@ static void acknowledge(struct rc_core *core, struct rc_qp *qp, const struct wir
 		bad_response(core, qp);
 		return;
 	}
+	TRACE_NAK_RECEIVED(qp->qp_num, syndrome, packet->psn);
 	if (!requester_acknowledge(core, qp, packet->psn))
 		implied_nak(core, qp);
 	else if (kind == AETH_RNR_NAK)
@@ -234,14 +237,14 @@ void completer_receive(struct rc_core *core, struct rc_qp *qp, const struct wire
 	uint32_t ahead = psn_ahead(packet->psn, requester->una);
 
 	if (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_SQD) {
-		core->counters.drop_response++;
+		RC_DROP(core, qp, packet, drop_response);
 		return;
 	}
 	if (ahead >= psn_ahead(requester->sent, requester->una)) {
 		if (psn_cmp(packet->psn, requester->una) < 0)
-			core->counters.duplicate_response++;
+			RC_DROP(core, qp, packet, duplicate_response);
 		else
-			core->counters.ghost_ack++;
+			RC_DROP(core, qp, packet, ghost_ack);
 		return;
 	}
 	if (packet->opcode == OPCODE_RC_ACK)

@@ -7,9 +7,9 @@
  */
 #include "parts.h"
 
-static void drop(struct rc_core *core)
+static void drop(struct rc_core *core, const struct rc_qp *qp, const struct wire_packet *packet)
 {
-	core->counters.lost_resource++;
+	RC_DROP(core, qp, packet, lost_resource);
 }
 
 /*
@@ -36,17 +36,18 @@ static void repeat_read(struct rc_core *core, struct rc_qp *qp, const struct wir
 	if (entry->atomic || be32_get(&reth->rkey) != entry->rkey ||
 		be64_get(&reth->address) != entry->address + offset ||
 		!is_part(entry, offset, length, qp->pmtu)) {
-		drop(core);
+		drop(core, qp, packet);
 		return;
 	}
 	replay_answer(&qp->responder.replay, entry, start, start + packets_of(length, qp->pmtu));
 	core->ops->activate(core, qp);
 }
 
-static void repeat_atomic(struct rc_core *core, struct rc_qp *qp, struct replay_entry *entry)
+static void repeat_atomic(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet,
+	struct replay_entry *entry)
 {
 	if (!entry->atomic) {
-		drop(core);
+		drop(core, qp, packet);
 		return;
 	}
 	replay_answer(&qp->responder.replay, entry, 0, 1);
@@ -65,9 +66,9 @@ void duplicate_receive(struct rc_core *core, struct rc_qp *qp, const struct wire
 	}
 	entry = replay_find(&qp->responder.replay, packet->psn);
 	if (!entry)
-		drop(core);
+		drop(core, qp, packet);
 	else if (opcode_is(packet->info, IS_READ))
 		repeat_read(core, qp, packet, entry);
 	else
-		repeat_atomic(core, qp, entry);
+		repeat_atomic(core, qp, packet, entry);
 }

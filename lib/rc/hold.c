@@ -99,7 +99,8 @@ bool hold_open(struct rc_core *core, struct rc_qp *qp, enum rc_hold_cause cause)
 	gate->ack_tells = gate->cm && (cause == RC_HOLD_GRACE || cause == RC_HOLD_TIMEOUT);
 	if (qp->shown == IBV_QPS_RTR)
 		qp->shown = IBV_QPS_RTS;
-	qp->state = qp->shown;
+	TRACE_GATE_OPEN(qp->qp_num, cause, gate->held, gate->held_since);
+	qp_set_state(qp, qp->shown, "gate");
 	core->ops->state_changed(core, qp, qp->shown);
 	if (gate->cm)
 		core->ops->opened(core, qp, cause);
@@ -264,7 +265,7 @@ int rc_hold_cm_own(struct rc_core *core, struct rc_qp *qp, const struct rc_arm *
 		hold_set_arm(qp, arm);
 	if (!hold_closed(qp)) {
 		hold_enter(qp);
-		qp->state = IBV_QPS_RTR;
+		qp_set_state(qp, IBV_QPS_RTR, "cm");
 		hold_posted(core, qp); /* posted in RTS, and announced then */
 	}
 	qp->gate.cm = true;

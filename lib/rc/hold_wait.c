@@ -35,7 +35,7 @@ static void time_out(struct rc_core *core, struct rc_qp *qp)
 	gate->timed_out = true;
 	HOLD_COUNT(core, qp, hold_timeout, 1);
 	if (gate->action == RC_HOLD_ERROR)
-		qp_enter_error(core, qp);
+		qp_enter_error(core, qp, "hold_timeout");
 	else if (gate->armed)
 		hold_open(core, qp, RC_HOLD_TIMEOUT);
 	else if (log_limited(&core->hold_log, core->now))

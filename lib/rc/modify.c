@@ -202,7 +202,7 @@ static void to_rtr(struct rc_core *core, struct rc_qp *qp, int mask)
 {
 	hold_enter(qp);
 	qp->gate.armed = (mask & QP_STATE_RTS_ATTRS) == QP_STATE_RTS_ATTRS;
-	qp->state = IBV_QPS_RTR;
+	qp_set_state(qp, IBV_QPS_RTR, "modify");
 	qp->shown = IBV_QPS_RTR;
 	core->ops->state_changed(core, qp, IBV_QPS_RTR);
 }
@@ -220,7 +220,7 @@ static void to_rts(struct rc_core *core, struct rc_qp *qp, enum ibv_qp_state fro
 	}
 	qp->gate.auto_promoted = false;
 	qp->shown = IBV_QPS_RTS;
-	qp->state = IBV_QPS_RTS;
+	qp_set_state(qp, IBV_QPS_RTS, "modify");
 	if (from != IBV_QPS_RTS)
 		core->ops->activate(core, qp);
 }
@@ -231,7 +231,7 @@ static void to_sqd(struct rc_core *core, struct rc_qp *qp, const struct ibv_qp_a
 
 	qp->shown = IBV_QPS_SQD;
 	if (qp->state != IBV_QPS_RTR) /* else CM-gated: the gate stays as it is (EP-10) */
-		qp->state = IBV_QPS_SQD;
+		qp_set_state(qp, IBV_QPS_SQD, "modify");
 	if (!entered)
 		return;
 	qp->drain_notify = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) && attr->en_sqd_async_notify;
@@ -245,7 +245,7 @@ static void enter(struct rc_core *core, struct rc_qp *qp, const struct ibv_qp_at
 
 	switch (to) {
 	case IBV_QPS_INIT:
-		qp->state = IBV_QPS_INIT;
+		qp_set_state(qp, IBV_QPS_INIT, "modify");
 		qp->shown = IBV_QPS_INIT;
 		break;
 	case IBV_QPS_RTR:
@@ -276,7 +276,7 @@ int rc_modify(struct rc_core *core, struct rc_qp *qp, const struct ibv_qp_attr *
 		return 0;
 	}
 	if ((mask & IBV_QP_STATE) && to == IBV_QPS_ERR) {
-		qp_enter_error(core, qp);
+		qp_enter_error(core, qp, "modify");
 		return 0;
 	}
 	apply_values(qp, attr, mask, path);

@@ -5,6 +5,13 @@
 
 #include "qp.h"
 
+/* A packet is ignored: counted, and a trace point. */
+#define RC_DROP(core, qp, packet, reason)                                                          \
+	do {                                                                                       \
+		(core)->counters.reason++;                                                         \
+		TRACE_DROP((qp)->qp_num, (packet)->psn, #reason);                                  \
+	} while (0)
+
 /* completer.c: responses for this QP, checked by receive.c. */
 void completer_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet);
 

@@ -67,11 +67,13 @@ int rc_qp_create(
 	qp->state = IBV_QPS_RESET;
 	qp_reset(core, qp);
 	*result = qp;
+	TRACE_QP_CREATE(qp->qp_num, qp->pd);
 	return 0;
 }
 
 void rc_qp_destroy(struct rc_core *core, struct rc_qp *qp)
 {
+	TRACE_QP_DESTROY(qp->qp_num, qp->state);
 	qp_reset(core, qp);
 	timers_release(&core->timers, 2);
 	replay_fini(&qp->responder.replay);
@@ -117,11 +119,11 @@ void qp_reset(struct rc_core *core, struct rc_qp *qp)
 	qp->last_wqe_due = false;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	mem_windows_release(core->mem, qp->qp_num);
-	qp->state = IBV_QPS_RESET;
+	qp_set_state(qp, IBV_QPS_RESET, "reset");
 	qp->shown = IBV_QPS_RESET;
 }
 
-void qp_enter_error(struct rc_core *core, struct rc_qp *qp)
+void qp_enter_error(struct rc_core *core, struct rc_qp *qp, const char *cause)
 {
 	struct responder *responder = &qp->responder;
 
@@ -133,7 +135,7 @@ void qp_enter_error(struct rc_core *core, struct rc_qp *qp)
 	responder->nak = 0;
 	responder->ack_pending = false;
 	qp->last_wqe_due = qp->has_srq;
-	qp->state = IBV_QPS_ERR;
+	qp_set_state(qp, IBV_QPS_ERR, cause);
 	qp->shown = IBV_QPS_ERR;
 	core->ops->state_changed(core, qp, IBV_QPS_ERR);
 	core->ops->activate(core, qp);
@@ -142,7 +144,7 @@ void qp_enter_error(struct rc_core *core, struct rc_qp *qp)
 void rc_error(struct rc_core *core, struct rc_qp *qp)
 {
 	if (qp->state != IBV_QPS_RESET)
-		qp_enter_error(core, qp);
+		qp_enter_error(core, qp, "engine");
 }
 
 void *rc_qp_user(const struct rc_qp *qp)

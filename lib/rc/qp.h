@@ -158,6 +158,14 @@ static inline uint32_t packets_of(uint32_t length, uint32_t pmtu)
 	return length ? (uint32_t)(((uint64_t)length + pmtu - 1) / pmtu) : 1;
 }
 
+/* The transport's state, and the point where tracers see it change. */
+static inline void qp_set_state(struct rc_qp *qp, enum ibv_qp_state state, const char *cause)
+{
+	if (qp->state != state)
+		TRACE_QP_STATE(qp->qp_num, qp->state, state, cause);
+	qp->state = state;
+}
+
 /* Room for one more packet in this burst? */
 static inline bool tx_possible(const struct rc_core *core)
 {
@@ -168,7 +176,8 @@ static inline bool tx_possible(const struct rc_core *core)
 
 /* Empties both sides; everything as after creation but for the gate's policy and counters. */
 void qp_reset(struct rc_core *core, struct rc_qp *qp);
-/* To ERR: timers off, the gate's share counted, flush under way (flush.c). Idempotent. */
-void qp_enter_error(struct rc_core *core, struct rc_qp *qp);
+/* To ERR: timers off, the gate's share counted, flush under way (flush.c). Idempotent. The cause is
+ * for tracers. */
+void qp_enter_error(struct rc_core *core, struct rc_qp *qp, const char *cause);
 
 #endif

@@ -27,6 +27,7 @@
 #include "parse.h"
 #include "random.h"
 #include "timer.h"
+#include "trace.h"
 
 struct rc_core;
 struct rc_qp;

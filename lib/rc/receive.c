@@ -33,23 +33,23 @@ void rc_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet
 	struct rc_counters *counters = &core->counters;
 
 	if (!receives(qp->state)) {
-		counters->drop_state++;
+		RC_DROP(core, qp, packet, drop_state);
 		return;
 	}
 	if (packet->info->service != SERVICE_RC && packet->info->service != SERVICE_CNP) {
-		counters->drop_service++;
+		RC_DROP(core, qp, packet, drop_service);
 		return;
 	}
 	if (!wire_pkey_ok(packet->pkey, qp->pkey)) {
-		counters->drop_pkey++;
+		RC_DROP(core, qp, packet, drop_pkey);
 		return;
 	}
 	if (!path_matches(qp, packet)) {
-		counters->drop_source++;
+		RC_DROP(core, qp, packet, drop_source);
 		return;
 	}
 	if (!wire_icrc_ok(packet)) {
-		counters->drop_icrc++;
+		RC_DROP(core, qp, packet, drop_icrc);
 		return;
 	}
 	counters->rcvd_pkts++;

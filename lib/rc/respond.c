@@ -100,7 +100,7 @@ static void answer(struct rc_core *core, struct rc_qp *qp, struct replay_entry *
 		/* The whole answer was out before: the peer may have got it, and the key may have
 		 * been taken back since, so that a copy of the request must not end the QP. */
 		if (entry->answered) {
-			core->counters.lost_resource++;
+			RC_DROP(core, qp, entry, lost_resource);
 			replay_done(&responder->replay, entry);
 			return;
 		}
@@ -134,10 +134,11 @@ static void send_nak(struct rc_core *core, struct rc_qp *qp)
 		responder->nak_psn = responder->epsn;
 	make_ack(core, qp, responder->nak, responder->nak_psn);
 	count_nak(core, responder->nak);
+	TRACE_NAK_SENT(qp->qp_num, responder->nak, responder->nak_psn);
 	responder->nak = 0;
 	responder->ack_pending = false;
 	if (responder->dead)
-		qp_enter_error(core, qp);
+		qp_enter_error(core, qp, "nak");
 }
 
 bool respond_transmit(struct rc_core *core, struct rc_qp *qp, unsigned int *budget)

@@ -404,7 +404,7 @@ void responder_receive(struct rc_core *core, struct rc_qp *qp, const struct wire
 	int32_t distance = psn_cmp(packet->psn, responder->epsn);
 
 	if (responder->dead) {
-		core->counters.drop_silent++;
+		RC_DROP(core, qp, packet, drop_silent);
 		return;
 	}
 	if (distance > 0) {

@@ -27,6 +27,7 @@ static void resend(struct rc_core *core, struct rc_qp *qp)
 	}
 	requester->retry_left--;
 	requester->recovering = false;
+	TRACE_GO_BACK(qp->qp_num, requester->una, requester->sent, "timeout");
 	requester_go_back(qp);
 	core->ops->activate(core, qp);
 }

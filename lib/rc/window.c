@@ -159,7 +159,8 @@ void requester_fail(struct rc_core *core, struct rc_qp *qp, enum ibv_wc_status s
 		requester_complete(core, qp, window_slot(qp, requester->head), status);
 		requester->head++;
 	}
-	qp_enter_error(core, qp);
+	TRACE_SEND_FAILED(qp->qp_num, status);
+	qp_enter_error(core, qp, "send_failed");
 }
 
 void requester_start_timer(struct rc_core *core, struct rc_qp *qp)
