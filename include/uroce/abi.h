@@ -326,8 +326,9 @@ struct uroce_abi_command {
 			struct uroce_abi_arm_attr arm;
 		} policy;
 		struct {
-			uint64_t
-				value[96]; /* order of struct uroce_counters or uroce_qp_counters */
+			uint64_t value[128]; /* E; in the order of uroce_counter_name(), with
+					      * the histogram behind the gate's; or of struct
+					      * uroce_qp_counters */
 		} counters;
 		struct {
 			uint64_t size; /* F asked */

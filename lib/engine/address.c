@@ -187,6 +187,7 @@ static void tell_changes(struct worker *worker)
 	struct port_info *now = &worker->info;
 
 	engine->port->ops->info(engine->port, now);
+	worker->counters.link_downed += before.up && !now->up;
 	if (before.up == now->up && !gids_differ(&before, now))
 		return;
 	if (before.up != now->up)

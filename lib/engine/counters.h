@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the engine counts besides lib/rc and lib/wire. */
+/*
+ * What the engine counts besides lib/rc and lib/wire, and all of it together for those who look on
+ * from outside (telemetry). docs/counters.md says what each one means.
+ */
 #ifndef UROCE_ENGINE_COUNTERS_H
 #define UROCE_ENGINE_COUNTERS_H
 
 #include <stdint.h>
+
+struct engine;
 
 #define ENGINE_COUNTERS(X)                                                                         \
 	X(rx_packets)	  /* frames from the port */                                               \
@@ -22,7 +27,8 @@
 	X(events)                                                                                  \
 	X(events_kept)	  /* the channel was full; told later */                                   \
 	X(events_unheard) /* the client has no channel for them */                                 \
-	X(mac_changes)	  /* of live QPs' neighbours */
+	X(mac_changes)	  /* of live QPs' neighbours */                                            \
+	X(link_downed)	  /* the port's link was lost */
 
 struct engine_counters {
 #define X(name) uint64_t name;
@@ -31,5 +37,29 @@ struct engine_counters {
 };
 
 extern const char *const engine_counter_names[sizeof(struct engine_counters) / 8];
+/* By enum wire_drop; the first two are no drops. */
+extern const char *const engine_drop_names[];
+/* In the order of struct port_counters. */
+extern const char *const engine_port_counter_names[];
+
+/* Takes one counter. */
+typedef void engine_tell(void *context, const char *name, uint64_t value);
+
+/*
+ * Tells all counters of the engine, summed over its cores, in the order of the API (uroce_
+ * counter_name()). The engine stands still while they are added, and not while they are told. Any
+ * thread that isn't inside a round.
+ */
+void engine_counters(struct engine *engine, engine_tell *tell, void *context);
+
+#define ENGINE_HOLD_BUCKETS 12u
+
+/* How often gates have held for how long: bucket n counts times below bound_us[n], from the bound
+ * before it on. The last one is open. */
+struct engine_hold_histogram {
+	uint64_t bound_us[ENGINE_HOLD_BUCKETS];
+	uint64_t count[ENGINE_HOLD_BUCKETS];
+};
+void engine_hold_histogram(struct engine *engine, struct engine_hold_histogram *histogram);
 
 #endif

@@ -115,7 +115,8 @@ struct rc_ops {
 #define RC_COUNTERS(X)                                                                             \
 	X(sent_pkts) X(rcvd_pkts) X(duplicate_request) X(out_of_seq_request) X(rcvd_rnr_err)       \
 	X(send_rnr_err) X(rcvd_seq_err) X(retry_exceeded_err)                                      \
-	X(retry_rnr_exceeded_err) X(completer_retry_err) X(send_err) X(ack_timeout)                \
+	X(retry_rnr_exceeded_err) X(completer_retry_err) X(send_err) X(rdma_sends) X(rdma_recvs)   \
+	X(sent_bytes) X(rcvd_bytes) X(ack_timeout)                                                 \
 	X(implied_nak_seq_err) X(ghost_ack) X(bad_response) X(duplicate_response)                  \
 	X(lost_resource) X(retransmitted_pkts) X(rcvd_nak_inv_req) X(rcvd_nak_access)              \
 	X(rcvd_nak_op) X(sent_nak_seq) X(sent_nak_inv_req) X(sent_nak_access) X(sent_nak_op)       \

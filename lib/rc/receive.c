@@ -53,6 +53,7 @@ void rc_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet
 		return;
 	}
 	counters->rcvd_pkts++;
+	counters->rcvd_bytes += packet->payload_length;
 	if (packet->info->service == SERVICE_CNP)
 		counters->cnp_rcvd++;
 	else if (opcode_is(packet->info, IS_REQUEST))

@@ -233,8 +233,10 @@ static void make_data(struct rc_core *core, struct rc_qp *qp, struct rc_send *se
 	uint8_t *at = put_extensions(wire_start(frame, &qp->path, &bth), send, place);
 
 	send->status = put_payload(core, qp, send, offset, at, bth.payload_length);
-	if (send->status == IBV_WC_SUCCESS)
-		tx_commit(core, wire_finish(frame, &qp->path, &bth));
+	if (send->status != IBV_WC_SUCCESS)
+		return;
+	tx_commit(core, wire_finish(frame, &qp->path, &bth));
+	core->counters.sent_bytes += bth.payload_length;
 }
 
 /* A READ asks for what has not been received yet. */

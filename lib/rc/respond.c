@@ -82,6 +82,7 @@ static bool make_read_response(
 		mem_fetch(at, host, bth.payload_length);
 	tx_commit(core, wire_finish(frame, &qp->path, &bth));
 	core->counters.sent_pkts++;
+	core->counters.sent_bytes += bth.payload_length;
 	return true;
 }
 

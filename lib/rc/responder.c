@@ -192,6 +192,7 @@ static void complete_message(struct rc_core *core, struct rc_qp *qp,
 		completion.flags = IBV_WC_WITH_INV;
 		completion.imm_or_rkey = wire_invalidate_rkey(packet);
 	}
+	core->counters.rdma_recvs++;
 	complete_recv(core, qp, &completion);
 }
 

@@ -44,6 +44,7 @@ void requester_complete(struct rc_core *core, struct rc_qp *qp, const struct rc_
 		.byte_len = send->length,
 	};
 
+	core->counters.rdma_sends += status == IBV_WC_SUCCESS && completion.opcode == IBV_WC_SEND;
 	if (status == IBV_WC_SUCCESS && !(send->flags & IBV_SEND_SIGNALED))
 		return;
 	core->ops->complete_send(core, qp, &completion);

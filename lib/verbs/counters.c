@@ -10,15 +10,16 @@
 #include "front.h"
 
 /* The groups of the answer, in its order: the transport's, the gate's, the gate's histogram,
- * packets dropped by the parser, the engine's own. A test compares them with the lists of the
- * engine. */
+ * packets dropped by the parser, the engine's own, the port's. A test compares them with the lists
+ * of the engine. */
 static const char *const transport_names[] = {"sent_pkts", "rcvd_pkts", "duplicate_request",
 	"out_of_seq_request", "rcvd_rnr_err", "send_rnr_err", "rcvd_seq_err", "retry_exceeded_err",
-	"retry_rnr_exceeded_err", "completer_retry_err", "send_err", "ack_timeout",
-	"implied_nak_seq_err", "ghost_ack", "bad_response", "duplicate_response", "lost_resource",
-	"retransmitted_pkts", "rcvd_nak_inv_req", "rcvd_nak_access", "rcvd_nak_op", "sent_nak_seq",
-	"sent_nak_inv_req", "sent_nak_access", "sent_nak_op", "cnp_rcvd", "drop_state",
-	"drop_service", "drop_pkey", "drop_source", "drop_icrc", "drop_response", "drop_silent"};
+	"retry_rnr_exceeded_err", "completer_retry_err", "send_err", "rdma_sends", "rdma_recvs",
+	"sent_bytes", "rcvd_bytes", "ack_timeout", "implied_nak_seq_err", "ghost_ack",
+	"bad_response", "duplicate_response", "lost_resource", "retransmitted_pkts",
+	"rcvd_nak_inv_req", "rcvd_nak_access", "rcvd_nak_op", "sent_nak_seq", "sent_nak_inv_req",
+	"sent_nak_access", "sent_nak_op", "cnp_rcvd", "drop_state", "drop_service", "drop_pkey",
+	"drop_source", "drop_icrc", "drop_response", "drop_silent"};
 static const char *const gate_names[] = {"held", "released", "flushed_held", "vanished_held",
 	"promoted_modify", "promoted_packet", "promoted_rtu", "promoted_notify", "promoted_grace",
 	"promoted_ack", "promoted_timeout", "late_rtu", "late_notify", "unarmed_first_packet",
@@ -29,7 +30,11 @@ static const char *const parser_names[] = {"parse_ok", "parse_not_roce", "drop_r
 static const char *const engine_names[] = {"rx_packets", "tx_packets", "tx_refused",
 	"looped_packets", "no_buffer", "drop_no_qp", "announcements", "stale_announcements",
 	"commands", "commands_failed", "invalid_sends", "invalid_recvs", "cq_overruns", "events",
-	"events_kept", "events_unheard", "mac_changes"};
+	"events_kept", "events_unheard", "mac_changes", "link_downed"};
+static const char *const port_names[] = {"port_rx_packets", "port_rx_bytes", "port_rx_dropped",
+	"port_tx_packets", "port_tx_bytes", "port_tx_rejected", "port_no_buffer", "port_arp_in",
+	"port_arp_out", "port_nd_in", "port_nd_out", "port_echo", "port_unreachable",
+	"port_other_dropped", "port_rx_linearised"};
 
 static const struct group {
 	const char *const *names; /* NULL: the histogram */
@@ -40,6 +45,7 @@ static const struct group {
 	{NULL, UROCE_HOLD_BUCKETS},
 	{parser_names, sizeof(parser_names) / sizeof(parser_names[0])},
 	{engine_names, sizeof(engine_names) / sizeof(engine_names[0])},
+	{port_names, sizeof(port_names) / sizeof(port_names[0])},
 };
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 

@@ -197,7 +197,7 @@ static void time_out(void)
 static void all_counters(void)
 {
 	enum {
-		TRANSPORT = 33,
+		TRANSPORT = 37,
 		GATE = 17,
 		HISTOGRAM = 12,
 		PARSER = 13,

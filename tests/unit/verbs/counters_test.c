@@ -4,6 +4,7 @@
  * fake engine answers 1000, 1001, ... in the order of COUNTERS.
  */
 #include "counters.h"
+#include "port.h"
 #include "rc.h"
 #include "world.h"
 
@@ -51,10 +52,13 @@ static void names(void)
 	CU_ASSERT_EQUAL(COUNT(verdicts), WIRE_DROPS);
 	for (unsigned int i = 0; i < COUNT(verdicts); i++) {
 		CU_ASSERT_EQUAL(verdicts[i].verdict, i);
+		CU_ASSERT_STRING_EQUAL(engine_drop_names[i], verdicts[i].name);
 		expect(verdicts[i].name);
 	}
 	for (unsigned int i = 0; i < COUNT(engine_counter_names); i++)
 		expect(engine_counter_names[i]);
+	for (unsigned int i = 0; i < sizeof(struct port_counters) / 8; i++)
+		expect(engine_port_counter_names[i]);
 	CU_ASSERT_EQUAL(uroce_counter_count(), at);
 	CU_ASSERT_PTR_NULL(uroce_counter_name(at));
 	CU_ASSERT_PTR_NULL(uroce_counter_name(UINT32_MAX));
