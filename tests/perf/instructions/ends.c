@@ -33,7 +33,6 @@ static void open_engine(struct ends *ends, unsigned int number)
 	struct end *end = &ends->end[number];
 	char name[] = "uroceN";
 	struct engine_config config = {
-		.mode = ENGINE_INLINE,
 		.name = name,
 		.clock = read_clock,
 		.clock_context = ends,
