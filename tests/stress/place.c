@@ -218,6 +218,9 @@ int main(int argc, char **argv)
 
 	if (!stress_two_cores())
 		return stress_skip(report.name, "skipped: needs two cores");
+	if (weak && STRESS_TSAN)
+		return stress_skip(
+			report.name, "skipped: the thread sanitizer refuses such copies");
 	if (PLACE_LAST_BYTE)
 		stress_case(&report, "the copy out of order was caught",
 			last_byte_comes_last(rounds) > 0);

@@ -6,7 +6,7 @@
 
 uint64_t stress_rounds(int argc, char **argv, uint64_t usual)
 {
-	uint64_t rounds = STRESS_TSAN ? usual / 100 : usual;
+	uint64_t rounds = usual / STRESS_SLOWER;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 1; i + 1 < argc; i++)

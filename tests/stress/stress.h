@@ -11,20 +11,24 @@
 #include <stdlib.h>
 #include <time.h>
 
-#if defined(__SANITIZE_THREAD__)
-#define STRESS_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define STRESS_TSAN 1
+/* gcc defines the macros, clang has the features. */
+#ifndef __has_feature
+#define __has_feature(feature) 0
 #endif
-#endif
-#ifndef STRESS_TSAN
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define STRESS_TSAN 1
+#define STRESS_SLOWER 100u
+#elif defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
 #define STRESS_TSAN 0
+#define STRESS_SLOWER 10u
+#else
+#define STRESS_TSAN 0
+#define STRESS_SLOWER 1u
 #endif
 
 #define STRESS_SKIPPED 77
 
-/* Reads `--rounds N`; otherwise `usual` rounds, or a hundredth under the thread sanitizer. */
+/* Reads `--rounds N`; otherwise `usual` rounds, or fewer under a sanitizer. */
 uint64_t stress_rounds(int argc, char **argv, uint64_t usual);
 
 /* Two cores for the caller and another thread, and the caller's old set. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completion queues with engine cores that complete while the program polls, sleeps, resizes and
- * purges: no wake-up lost, no completion lost, order kept. As in sendring_threads_test.c, the
- * two-thread race meets in each round, since in a free run the next completion would heal it.
+ * purges: no wake-up lost, no completion lost, order kept. Arming against completing, where in a
+ * free run the next completion heals a lost event, is in tests/stress.
  */
 #include <errno.h>
 #include <pthread.h>
 
 #include "cq.h"
 #include "patience.h"
-#include "race.h"
 #include "random.h"
 #include "views.h"
 
@@ -23,7 +22,6 @@ struct fixture {
 	uroce_abi_ref refs[CORES];
 	uint32_t rings;
 	uint32_t events;  /* atomic; stands for the channel */
-	uint32_t polled;  /* atomic */
 	uint32_t command; /* atomic: depth asked for, 0: none */
 	int error;	  /* of the command */
 	uint32_t stop;	  /* atomic */
@@ -78,56 +76,6 @@ static bool raise_event(struct fixture *fixture, uint32_t ring)
 		return false;
 	__atomic_fetch_add(&fixture->events, 1, __ATOMIC_ACQ_REL);
 	return true;
-}
-
-/* ---- arming against completing ---- */
-
-#define ARM_ROUNDS 3000000u
-
-/* Completes as soon as the last completion was polled. */
-static void *complete_in_turn(void *argument)
-{
-	struct fixture *fixture = argument;
-
-	for (uint32_t i = 0; !loaded(&fixture->stop); i++) {
-		if (!WAIT_FOR(loaded(&fixture->polled) == i || loaded(&fixture->stop)))
-			break;
-		push(&fixture->engine[0], 1, i);
-		raise_event(fixture, 0);
-	}
-	return NULL;
-}
-
-/* The program arms, polls, and sleeps if there was nothing: about when the core completes. */
-static void arm_race(void)
-{
-	struct fixture fixture;
-	uint32_t polled = 0, seen = 0;
-	struct uroce_abi_cqe cqe;
-	bool lost = false;
-	struct race race;
-
-	start(&fixture, 1, 4);
-	race_start(&race, complete_in_turn, &fixture);
-	while (!lost && race_goes_on(&race, polled, ARM_ROUNDS)) {
-		bool early;
-
-		race_wait(&race, polled);
-		cq_arm(&fixture.front, false);
-		early = !cq_poll(&fixture.front, &cqe);
-		race_was(&race, early);
-		if (early) {
-			lost = !WAIT_FOR(loaded(&fixture.events) != seen);
-			seen = loaded(&fixture.events);
-			if (!cq_poll(&fixture.front, &cqe))
-				continue; /* the event of an earlier completion, which was polled */
-		}
-		stored(&fixture.polled, ++polled);
-	}
-	stored(&fixture.stop, 1);
-	race_end(&race);
-	CU_ASSERT_FALSE(lost);
-	stop(&fixture);
 }
 
 /* ---- two cores, one program that sleeps ---- */
@@ -195,6 +143,76 @@ static void two_cores(void)
 	CU_ASSERT_EQUAL(total, CORES * BUSY_COMPLETIONS);
 	CU_ASSERT_TRUE(fixture.events <= armings);
 	CU_ASSERT_FALSE(cq_overrun(&fixture.front));
+	stop(&fixture);
+}
+
+/* ---- two cores, several threads that poll ---- */
+
+#define POLLERS 3u
+
+/* What the front's lock guards, and what has come. */
+struct polls {
+	struct fixture *fixture;
+	pthread_mutex_t lock;
+	uint64_t next[CORES];
+	uint32_t total;
+	uint32_t wrong;
+	uint64_t end;
+};
+
+/* One that found nothing lets the cores have the processor. */
+static bool poll_locked(struct polls *polls)
+{
+	struct uroce_abi_cqe cqe;
+	bool goes_on, found;
+
+	pthread_mutex_lock(&polls->lock);
+	found = cq_poll(&polls->fixture->front, &cqe);
+	if (found) {
+		polls->wrong += cqe.qp < 1 || cqe.qp > CORES || cqe.timestamp != ~cqe.wr_id ||
+			cqe.wr_id != polls->next[(cqe.qp - 1) % CORES]++;
+		polls->total++;
+	}
+	goes_on = polls->total < CORES * BUSY_COMPLETIONS && (found || now_ns() < polls->end);
+	pthread_mutex_unlock(&polls->lock);
+	if (!found)
+		sched_yield();
+	return goes_on;
+}
+
+static void *poll_all(void *argument)
+{
+	while (poll_locked(argument))
+		continue;
+	return NULL;
+}
+
+static void several_pollers(void)
+{
+	struct fixture fixture;
+	struct core cores[CORES];
+	struct polls polls = {.fixture = &fixture, .end = now_ns() + PATIENCE_NS};
+	pthread_t pollers[POLLERS];
+
+	start(&fixture, CORES, 16);
+	pthread_mutex_init(&polls.lock, NULL);
+	for (uint32_t i = 0; i < CORES; i++) {
+		cores[i] = (struct core){.fixture = &fixture, .ring = i};
+		CU_ASSERT_EQUAL_FATAL(
+			pthread_create(&cores[i].thread, NULL, complete_freely, &cores[i]), 0);
+	}
+	for (uint32_t i = 0; i < POLLERS; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&pollers[i], NULL, poll_all, &polls), 0);
+	for (uint32_t i = 0; i < POLLERS; i++)
+		pthread_join(pollers[i], NULL);
+	for (uint32_t i = 0; i < CORES; i++) {
+		pthread_join(cores[i].thread, NULL);
+		CU_ASSERT_FALSE(cores[i].starved);
+		CU_ASSERT_EQUAL(polls.next[i], BUSY_COMPLETIONS);
+	}
+	CU_ASSERT_EQUAL(polls.wrong, 0);
+	CU_ASSERT_FALSE(cq_overrun(&fixture.front));
+	pthread_mutex_destroy(&polls.lock);
 	stop(&fixture);
 }
 
@@ -313,8 +331,8 @@ static void purge_under_load(void)
 }
 
 static const struct unit_case cases[] = {
-	UNIT_CASE(arm_race),
 	UNIT_CASE(two_cores),
+	UNIT_CASE(several_pollers),
 	UNIT_CASE(resize_under_load),
 	UNIT_CASE(purge_under_load),
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work queues with several threads: posting out of order, an SRQ, the notice of a flushing RQ. */
+/*
+ * Work queues with several threads: posting out of order, an SRQ. tests/stress has what two cores
+ * that claim tell the client, and the notice of a flushing RQ.
+ */
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "patience.h"
-#include "race.h"
 #include "views.h"
 #include "wq.h"
 
@@ -244,136 +246,10 @@ static void srq(void)
 	stop(&fixture);
 }
 
-/* ---- two cores claim at once: the client is told of both ---- */
-
-#define CLAIM_ROUNDS 300000u
-
-struct claimer {
-	struct fixture *fixture;
-	uint32_t failed;
-};
-
-static bool claim_one(struct fixture *fixture)
-{
-	uint8_t record[64];
-
-	return wq_claim(&fixture->engine, record, NULL, 0);
-}
-
-static void *claim_second(void *argument)
-{
-	struct claimer *claimer = argument;
-	uint32_t *step = &claimer->fixture->step;
-
-	for (uint32_t round = 0; round < CLAIM_ROUNDS; round++) {
-		if (!WAIT_FOR(load(step) > 2 * round))
-			break;
-		if (load(step) == UINT32_MAX)
-			break;
-		claimer->failed += !claim_one(claimer->fixture);
-		store(step, 2 * round + 2);
-	}
-	return NULL;
-}
-
-static void told_of_both(void)
-{
-	struct fixture fixture;
-	struct claimer claimer = {.fixture = &fixture};
-	uint32_t round = 0, wrong = 0;
-	struct race race;
-
-	start(&fixture, 2, true);
-	race_start(&race, claim_second, &claimer);
-	for (; race_goes_on(&race, round, CLAIM_ROUNDS); round++) {
-		uint32_t position = 0;
-
-		wrong += wq_reserve(&fixture.front, 2, &position) != 2;
-		wq_publish(&fixture.front, position);
-		wq_publish(&fixture.front, position + 1);
-		store(&fixture.step, 2 * round + 1);
-		race_wait(&race, round);
-		race_was(&race, load(&fixture.step) == 2 * round + 1);
-		wrong += !claim_one(&fixture);
-		if (!WAIT_FOR(load(&fixture.step) == 2 * round + 2))
-			break;
-		wrong += fixture.front.ring->consumer.index != position + 2;
-	}
-	store(&fixture.step, UINT32_MAX);
-	race_end(&race);
-	CU_ASSERT_EQUAL(wrong, 0);
-	CU_ASSERT_EQUAL(claimer.failed, 0);
-	stop(&fixture);
-}
-
-/* ---- the notice: either the poster sees it, or the engine sees the request ---- */
-
-#define NOTICE_ROUNDS 300000u
-
-struct notice_poster {
-	struct fixture *fixture;
-	uint32_t announced; /* in this round */
-	uint32_t starved;
-};
-
-static void *post_noticed(void *argument)
-{
-	struct notice_poster *poster = argument;
-	struct wq_front *front = &poster->fixture->front;
-	uint32_t *step = &poster->fixture->step;
-
-	for (uint32_t round = 0; round < NOTICE_ROUNDS; round++) {
-		uint32_t position = 0;
-
-		if (!WAIT_FOR(load(step) > 2 * round) || load(step) == UINT32_MAX)
-			break;
-		poster->starved += wq_reserve(front, 1, &position) != 1;
-		wq_publish(front, position);
-		poster->announced = wq_announce_recv(front);
-		wq_release(front, position + 1);
-		store(step, 2 * round + 2);
-	}
-	return NULL;
-}
-
-static void notice_race(void)
-{
-	struct fixture fixture;
-	struct notice_poster poster = {.fixture = &fixture};
-	uint32_t lost = 0, round = 0;
-	struct race race;
-
-	start(&fixture, 1, false);
-	race_start(&race, post_noticed, &poster);
-	for (; race_goes_on(&race, round, NOTICE_ROUNDS); round++) {
-		uint8_t record[64];
-		uint32_t position;
-		bool seen;
-
-		store(&fixture.step, 2 * round + 1);
-		race_wait(&race, round);
-		wq_set_notice(&fixture.engine, UROCE_ABI_ANNOUNCE_RECV);
-		seen = wq_ready(&fixture.engine);
-		if (!WAIT_FOR(load(&fixture.step) == 2 * round + 2))
-			break;
-		lost += !seen && !poster.announced;
-		race_was(&race, !seen);
-		wq_set_notice(&fixture.engine, 0);
-		lost += !wq_take(&fixture.engine, record, NULL, 0, &position);
-	}
-	store(&fixture.step, UINT32_MAX);
-	race_end(&race);
-	CU_ASSERT_EQUAL(lost, 0);
-	CU_ASSERT_EQUAL(poster.starved, 0);
-	stop(&fixture);
-}
-
 static const struct unit_case cases[] = {
 	UNIT_CASE(out_of_order),
 	UNIT_CASE(never_full_by_mistake),
 	UNIT_CASE(srq),
-	UNIT_CASE(told_of_both),
-	UNIT_CASE(notice_race),
 };
 
 UNIT_MAIN("queue-wq_threads", cases)
