@@ -270,6 +270,8 @@ int main(int argc, char **argv)
 		.seconds = options.seconds,
 		.shared = map_shared(),
 	};
+	setenv("UROCE_LOG", "warning", 0);
+	setenv("LIBXDP_SKIP_DISPATCHER", "1", 0); /* it needs a bpffs, and one program is enough */
 	ports_prepare(&common, options.cpus);
 	status = run_sides(&common, options.cpus, run_side);
 	if (status != 0)

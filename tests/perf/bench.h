@@ -69,8 +69,8 @@ struct shared {
 		pid_t pid;
 		struct endpoint endpoint;
 	} of[2];
-	uint32_t stop __attribute__((aligned(LINE))); /* by the side that measures time */
-	uint32_t failed __attribute__((aligned(LINE)));
+	uint32_t stop __attribute__((aligned(LINE)));	/* by the side that measures time */
+	uint32_t failed __attribute__((aligned(LINE))); /* enum status, or 0 */
 	struct result result __attribute__((aligned(LINE)));
 };
 
@@ -113,8 +113,16 @@ struct test {
 
 /* ---- bench_side.c ---- */
 
-/* Ends the program: the case has failed. */
+enum status {
+	STATUS_FAILED = 1,
+	STATUS_STARVED = 75, /* other load took the CPUs: too little was measured */
+	STATUS_SKIPPED = 77, /* this machine, or this user, cannot run the case */
+};
+
+/* Ends the program: the case has failed, or what the status says. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void quit(enum status status, const char *format, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
 /* Both sides arrive here before either goes on. Who waits drives its engine. */
 void meet(struct side *side);
 static inline struct endpoint *peer_of(struct side *side)

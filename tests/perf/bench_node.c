@@ -196,6 +196,7 @@ void node_close(struct side *side)
 		die("the engine cannot be destroyed");
 	if (side->role == PASSIVE)
 		meet(side);
+	meet(side); /* a veth pair goes with the first process that ends */
 	port_remove(side);
 }
 

@@ -51,7 +51,8 @@ static void add_common(struct words *words)
 		add(words, "%s", common[i]);
 }
 
-static void start_eal(struct words *words)
+/* AF_XDP is a matter of the kernel and of permissions; of the others it is known that they run. */
+static void start_eal(struct words *words, enum port_kind port)
 {
 	char *argv[WORDS_MAX];
 
@@ -59,7 +60,8 @@ static void start_eal(struct words *words)
 		argv[i] = words->text[i];
 	argv[words->count] = NULL;
 	if (rte_eal_init(words->count, argv) < 0)
-		die("EAL does not start: %s", rte_strerror(rte_errno));
+		quit(port == PORT_AF_XDP ? STATUS_SKIPPED : STATUS_FAILED, "EAL does not start: %s",
+			rte_strerror(rte_errno));
 }
 
 uint32_t port_mtu(const struct side *side)
@@ -115,7 +117,7 @@ void ports_prepare(const struct side *common, const int cpus[2])
 	add(&words, "%d,%d", cpus[ACTIVE], cpus[PASSIVE]);
 	add(&words, "--main-lcore");
 	add(&words, "%d", cpus[ACTIVE]);
-	start_eal(&words);
+	start_eal(&words, common->port);
 	make_ring_ports(common);
 }
 
@@ -188,7 +190,7 @@ static void start_process(struct side *side)
 	add(&words, "-l");
 	add(&words, "%d", side->cpu);
 	add_port(&words, side);
-	start_eal(&words);
+	start_eal(&words, side->port);
 	if (side->port == PORT_MEMIF && side->role == PASSIVE)
 		meet(side);
 }

@@ -18,18 +18,31 @@
 
 static struct shared *shared; /* for die(), which may be called from anywhere */
 
+static void __attribute__((noreturn, format(printf, 2, 0)))
+leave(enum status status, const char *format, va_list arguments)
+{
+	fputs("bench: ", stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+	if (shared)
+		__atomic_store_n(&shared->failed, status, __ATOMIC_RELAXED);
+	_exit(status); /* the other thread is in the middle of something */
+}
+
 void die(const char *format, ...)
 {
 	va_list arguments;
 
-	fputs("bench: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
-	va_end(arguments);
-	fputc('\n', stderr);
-	if (shared)
-		__atomic_store_n(&shared->failed, 1, __ATOMIC_RELAXED);
-	_exit(1); /* the other thread is in the middle of something */
+	leave(STATUS_FAILED, format, arguments);
+}
+
+void quit(enum status status, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	leave(status, format, arguments);
 }
 
 /* Acquire and release: what a side wrote before it arrived is seen by the other behind meet(). */
@@ -41,8 +54,10 @@ void meet(struct side *side)
 	side->met++;
 	__atomic_store_n(own, side->met, __ATOMIC_RELEASE);
 	while ((int32_t)(__atomic_load_n(other, __ATOMIC_ACQUIRE) - side->met) < 0) {
-		if (__atomic_load_n(&side->shared->failed, __ATOMIC_RELAXED))
-			_exit(1);
+		uint32_t failed = __atomic_load_n(&side->shared->failed, __ATOMIC_RELAXED);
+
+		if (failed)
+			_exit((int)failed);
 		if (side->engine)
 			uroce_engine_poll(side->engine);
 	}

@@ -66,7 +66,7 @@ void veth_open(struct side *side, uint32_t mtu)
 {
 	side->shared->of[side->role].pid = getpid();
 	if (unshare(CLONE_NEWNET) != 0)
-		die("no network namespace of its own: this needs root");
+		quit(STATUS_SKIPPED, "no network namespace of its own: this needs root");
 	disable_ipv6();
 	meet(side);
 	if (side->role == ACTIVE)

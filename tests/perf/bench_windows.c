@@ -51,7 +51,10 @@ void windows_report(struct windows *windows, struct side *side, double scale)
 	uint32_t n = windows->count;
 
 	if (n < WINDOWS_MIN)
-		die("only %u windows of time were measured: give it more with --seconds", n);
+		quit(STATUS_STARVED,
+			"only %u windows of time were measured: other load took the "
+			"CPUs (--seconds gives it more)",
+			n);
 	qsort(windows->rates, n, sizeof(windows->rates[0]), compare_rates);
 	result->median = windows->rates[n / 2] * scale;
 	result->p90 = windows->rates[n * 9ull / 10] * scale;

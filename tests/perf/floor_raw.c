@@ -83,5 +83,6 @@ void raw_close(struct raw *raw, struct side *side)
 	rte_eth_dev_stop(raw->port);
 	if (side->role == PASSIVE)
 		meet(side);
+	meet(side); /* a veth pair goes with the first process that ends */
 	port_remove(side);
 }

@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -241,6 +243,7 @@ static void iperf3_server(struct side *side)
 	if (server == 0) {
 		if (!freopen("/dev/null", "w", stdout))
 			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execlp("iperf3", "iperf3", "-s", "-1", "-p", port, (char *)NULL);
 		_exit(1);
 	}
