@@ -60,6 +60,17 @@ static int take_address(struct arguments *arguments, const struct given *given)
 	return value_address(given->value, &network->addresses[network->address_count++]);
 }
 
+static int take_address_mode(struct arguments *arguments, const struct given *given)
+{
+	if (strcmp(given->value, "own") == 0)
+		arguments->port.address_mode = ADDRESS_OWN;
+	else if (strcmp(given->value, "kernel") == 0)
+		arguments->port.address_mode = ADDRESS_KERNEL;
+	else
+		return -EINVAL;
+	return 0;
+}
+
 static int take_link_local(struct arguments *arguments, const struct given *given)
 {
 	arguments->port.network.link_local = true;
@@ -172,6 +183,8 @@ static const struct row rows[] = {
 	{"port", "NAME|ID", take_port, "DPDK port to use (needed)"},
 	{"address", "A/P[@VLAN]", take_address,
 		"own IPv4 or IPv6 address and prefix length; up to 16 times"},
+	{"address-mode", "own|kernel", take_address_mode,
+		"whose the addresses are: the port's own, or the kernel's (own)"},
 	{"link-local", NULL, take_link_local, "add the IPv6 link-local address of the MAC"},
 	{"gateway", "A[@VLAN]", take_gateway, "default gateway of its family"},
 	{"route", "P via A[@VLAN]", take_route, "route to a prefix A/P; up to 64 times"},
@@ -279,19 +292,54 @@ static int parse_rows(struct arguments *arguments, int argc, char *const argv[])
 	return err;
 }
 
+static bool has_vlans(const struct net_config *network)
+{
+	for (uint16_t i = 0; i < network->address_count; i++)
+		if (network->addresses[i].has_vlan)
+			return true;
+	return false;
+}
+
+/* Where the addresses are the kernel's, so is what belongs to them. */
+static const char *wrong_sharing(const struct ethdev_config *port)
+{
+	if (port->network.route_count)
+		return "--gateway and --route go with --address-mode own: the kernel has its own";
+	if (port->has_mac)
+		return "--mac goes with --address-mode own: the kernel has its own";
+	if (has_vlans(&port->network))
+		return "--address A/P@VLAN goes with --address-mode own";
+	return NULL;
+}
+
+static const char *wrong_addresses(const struct ethdev_config *port)
+{
+	if (port->address_mode == ADDRESS_KERNEL)
+		return wrong_sharing(port);
+	if (port->network.address_count == 0 && !port->network.link_local)
+		return "the port has no address: give it one with --address A/P, or share the "
+		       "kernel's with --address-mode kernel";
+	return NULL;
+}
+
+static const char *wrong_mode(const struct arguments *arguments)
+{
+	if (arguments->mode == ENGINE_INLINE && arguments->lcore != ARGUMENTS_NO_LCORE)
+		return "--lcore goes with --mode dedicated";
+	if (arguments->mode == ENGINE_DEDICATED && arguments->lcore == ARGUMENTS_NO_LCORE)
+		return "--mode dedicated needs a core: name it with --lcore N";
+	return NULL;
+}
+
 /* What only shows when all is read. */
 static int check(const struct arguments *arguments)
 {
-	const char *wrong = NULL;
+	const char *wrong = wrong_addresses(&arguments->port);
 
 	if (!*arguments->port.device)
 		wrong = "there is no port: name one with --port NAME";
-	else if (arguments->port.network.address_count == 0 && !arguments->port.network.link_local)
-		wrong = "the port has no address: give it one with --address A/P";
-	else if (arguments->mode == ENGINE_INLINE && arguments->lcore != ARGUMENTS_NO_LCORE)
-		wrong = "--lcore goes with --mode dedicated";
-	else if (arguments->mode == ENGINE_DEDICATED && arguments->lcore == ARGUMENTS_NO_LCORE)
-		wrong = "--mode dedicated needs a core: name it with --lcore N";
+	else if (!wrong)
+		wrong = wrong_mode(arguments);
 	if (!wrong)
 		return 0;
 	log_error("%s", wrong);

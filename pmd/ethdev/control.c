@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network rules behind the port's control calls, and the frames that they send. */
+/*
+ * The port's control calls: the lock, the frames that are sent from there, the link. Behind them
+ * are the network rules, see rules.h.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 #include "ethdev_port.h"
 #include "kernel.h"
 #include "log.h"
-#include "random.h"
+#include "rules.h"
 
 /*
  * The outbox's side of the sink, under the lock: the frame is written in its place behind those
@@ -95,7 +98,7 @@ static void enter(struct control *control, uint64_t now)
 /* Changes under the lock are told by the epoch: release, pairs with the acquire of the cores. */
 static void leave(struct control *control)
 {
-	uint64_t changes = control->net.neighbours.changes;
+	uint64_t changes = control->rules->ops->changes(control->rules);
 
 	if (changes != control->published) {
 		control->published = changes;
@@ -109,15 +112,18 @@ void ethdev_other(struct port *port, uint16_t queue, const struct packet *packet
 {
 	struct ethdev_port *ethdev = to_ethdev(port);
 	struct control *control = ethdev->control;
+	struct rules *rules = control->rules;
 	struct answers answers = {
 		.sink = {.begin = answer_begin, .end = answer_end},
 		.port = ethdev,
 		.queue = queue,
 	};
 
+	if (!rules->ops->input)
+		return;
 	enter(control, now);
 	for (unsigned int i = 0; i < count; i++)
-		net_input(&control->net, &answers.sink, packets[i].data, packets[i].length, now);
+		rules->ops->input(rules, &answers.sink, packets[i].data, packets[i].length, now);
 	leave(control);
 	if (answers.count)
 		ethdev_send_mbufs(ethdev, queue, answers.mbufs, answers.count);
@@ -130,7 +136,8 @@ int ethdev_route(struct port *port, const uint8_t source[16], const uint8_t dest
 	int err;
 
 	enter(control, 0);
-	err = net_route(&control->net, source, destination, control->now, neighbour);
+	err = control->rules->ops->route(
+		control->rules, source, destination, control->now, neighbour);
 	leave(control);
 	return err;
 }
@@ -141,7 +148,8 @@ int ethdev_neighbour(struct port *port, uint32_t neighbour, uint64_t now, uint8_
 	int err;
 
 	enter(control, now);
-	err = net_neighbour(&control->net, &control->outbox_sink, neighbour, now, mac);
+	err = control->rules->ops->neighbour(
+		control->rules, &control->outbox_sink, neighbour, now, mac);
 	leave(control);
 	return err;
 }
@@ -149,6 +157,7 @@ int ethdev_neighbour(struct port *port, uint32_t neighbour, uint64_t now, uint8_
 /* Looks at the link; what is new is logged and told by the epoch. */
 static void watch_link(struct ethdev_port *ethdev, uint64_t now)
 {
+	struct rules *rules = ethdev->control->rules;
 	uint32_t speed = ethdev->speed_mbps;
 	bool up = ethdev_link(ethdev, &speed);
 
@@ -160,19 +169,20 @@ static void watch_link(struct ethdev_port *ethdev, uint64_t now)
 	__atomic_store_n(&ethdev->up, up, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&ethdev->port.epoch, 1, __ATOMIC_RELEASE);
 	if (up)
-		net_link_up(&ethdev->control->net, now);
+		rules->ops->link_up(rules, now);
 }
 
 uint64_t ethdev_service(struct port *port, uint64_t now)
 {
 	struct ethdev_port *ethdev = to_ethdev(port);
 	struct control *control = ethdev->control;
+	struct rules *rules = control->rules;
 	uint64_t next;
 
 	enter(control, now);
 	if (now >= control->link_due)
 		watch_link(ethdev, now);
-	next = net_service(&control->net, &control->outbox_sink, now);
+	next = rules->ops->service(rules, &control->outbox_sink, now);
 	if (control->link_due < next)
 		next = control->link_due;
 	/* Whoever sleeps until then must not sleep over what the next rx will send. */
@@ -185,17 +195,17 @@ uint64_t ethdev_service(struct port *port, uint64_t now)
 void ethdev_info(const struct port *port, struct port_info *info)
 {
 	const struct ethdev_port *ethdev = to_const_ethdev(port);
-	const struct net *net = &ethdev->control->net;
+	struct control *control = ethdev->control;
 
 	memset(info, 0, sizeof(*info));
 	snprintf(info->name, sizeof(info->name), "%.31s", ethdev->device.name);
-	memcpy(info->mac, ethdev->mac, sizeof(info->mac));
 	info->queues = ethdev->queue_count;
 	info->mtu = ethdev->device.mtu;
 	info->up = __atomic_load_n(&ethdev->up, __ATOMIC_RELAXED);
 	info->speed_mbps = __atomic_load_n(&ethdev->speed_mbps, __ATOMIC_RELAXED);
-	info->gid_count = net->address_count; /* fixed since net_init() */
-	memcpy(info->gids, net->addresses, sizeof(info->gids));
+	pthread_mutex_lock(&control->lock);
+	control->rules->ops->addresses(control->rules, info);
+	pthread_mutex_unlock(&control->lock);
 }
 
 static void add_queue(struct port_counters *sum, const struct queue_counters *queue)
@@ -210,19 +220,10 @@ static void add_queue(struct port_counters *sum, const struct queue_counters *qu
 	sum->no_buffer += __atomic_load_n(&queue->no_buffer, __ATOMIC_RELAXED);
 }
 
-static void add_net(struct port_counters *sum, struct control *control)
+static void add_rules(struct port_counters *sum, struct control *control)
 {
-	const struct net_counters *net = &control->net.counters;
-
 	pthread_mutex_lock(&control->lock);
-	sum->arp_in = net->arp_in;
-	sum->arp_out = net->arp_out;
-	sum->nd_in = net->nd_in;
-	sum->nd_out = net->nd_out;
-	sum->echo = net->echo;
-	sum->unreachable = control->net.neighbours.unreachable;
-	for (unsigned int i = NET_OK + 1; i < NET_DROPS; i++)
-		sum->other_dropped += net->drops[i];
+	control->rules->ops->counters(control->rules, sum);
 	sum->no_buffer += control->outbox_no_buffer;
 	pthread_mutex_unlock(&control->lock);
 }
@@ -235,35 +236,44 @@ void ethdev_counters(const struct port *port, struct port_counters *counters)
 	memset(counters, 0, sizeof(*counters));
 	for (uint16_t i = 0; i < ethdev->queue_count; i++)
 		add_queue(counters, &ethdev->queues[i].counters);
-	add_net(counters, ethdev->control);
+	add_rules(counters, ethdev->control);
 	if (rte_eth_stats_get(ethdev->id, &stats) == 0) {
 		counters->rx_dropped += stats.imissed + stats.ierrors;
 		counters->no_buffer += stats.rx_nombuf;
 	}
 }
 
+static int open_rules(
+	struct ethdev_port *ethdev, const struct ethdev_config *config, struct rules **rules)
+{
+	const struct rules_port port = {
+		.interface = ethdev->device.interface,
+		.index = ethdev->device.info.if_index,
+		.mac = ethdev->mac,
+		.mtu = ethdev->device.mtu,
+	};
+
+	if (config->address_mode == ADDRESS_KERNEL)
+		return kernel_rules_open(&port, &config->network, rules);
+	return own_rules_open(&port, &config->network, rules);
+}
+
 int control_open(struct ethdev_port *ethdev, const struct ethdev_config *config)
 {
 	struct control *control = calloc(1, sizeof(*control));
-	uint64_t seed;
 	int err;
 
 	if (!control)
 		return -ENOMEM;
+	err = open_rules(ethdev, config, &control->rules);
+	if (err) {
+		free(control);
+		return err;
+	}
 	pthread_mutex_init(&control->lock, NULL);
 	control->port = ethdev;
 	control->outbox_sink.begin = outbox_begin;
 	control->outbox_sink.end = outbox_end;
-	err = random_system(&seed, sizeof(seed));
-	/* Time 0: the first service() announces the addresses. */
-	if (!err)
-		err = net_init(
-			&control->net, &config->network, ethdev->mac, ethdev->device.mtu, seed, 0);
-	if (err) {
-		pthread_mutex_destroy(&control->lock);
-		free(control);
-		return err;
-	}
 	ethdev->control = control;
 	return 0;
 }
@@ -275,7 +285,7 @@ void control_close(struct ethdev_port *ethdev)
 	if (!control)
 		return;
 	rte_pktmbuf_free_bulk(control->outbox, control->waiting);
-	net_fini(&control->net);
+	control->rules->ops->close(control->rules);
 	pthread_mutex_destroy(&control->lock);
 	free(control);
 	ethdev->control = NULL;

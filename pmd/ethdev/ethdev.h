@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any DPDK Ethernet device as a port of the engine, with the network rules of pmd/net and addresses
- * that are the port's own. EAL must be running.
+ * Any DPDK Ethernet device as a port of the engine. Its addresses are its own, with the network
+ * rules of pmd/net, or those of the kernel's interface behind the device. EAL must be running.
  */
 #ifndef UROCE_ETHDEV_ETHDEV_H
 #define UROCE_ETHDEV_ETHDEV_H
@@ -14,6 +14,11 @@
 
 #define ETHDEV_NAME_MAX 64u /* RTE_ETH_NAME_MAX_LEN */
 
+enum address_mode {
+	ADDRESS_OWN, /* the port answers for its addresses itself; the kernel must not have them */
+	ADDRESS_KERNEL, /* the kernel does; network.addresses limits which of its are shared */
+};
+
 struct ethdev_config {
 	char device[ETHDEV_NAME_MAX]; /* the ethdev port's name, or its number */
 	uint16_t queues;	      /* 0: one */
@@ -21,13 +26,15 @@ struct ethdev_config {
 	uint32_t mbufs;		      /* 0: by the number of descriptors */
 	bool has_mac;		      /* else the device's own */
 	uint8_t mac[6];
+	enum address_mode address_mode;
 	struct net_config network;
 };
 
 /*
  * Sets the device up and starts it. 0; one log line and -ENODEV (no such device), -EBUSY (somebody
- * else uses it), -EADDRINUSE (the kernel has one of the addresses on that link), -EINVAL
- * (addresses, routes, MTU, queues), -ENOMEM, or what the driver gave.
+ * else uses it), -EADDRINUSE (the kernel has one of the addresses on that link; or, where
+ * they are the kernel's, somebody has UDP port 4791), -EADDRNOTAVAIL (the kernel does not have one
+ * that it should), -EINVAL (addresses, routes, MTU, queues), -ENOMEM, or what the driver gave.
  */
 int ethdev_port_open(const struct ethdev_config *config, struct port **port);
 

@@ -3,7 +3,7 @@
  * The inside of a port.
  *
  * Who may do what. A queue belongs to one core: rx, tx, alloc, release and other() of that queue
- * run there. The network rules (struct net) are shared by other() of all queues and by route,
+ * run there. The network rules (rules.h) are shared by other() of all queues and by route,
  * neighbour and service, and stand under a mutex. What control calls have to say cannot be sent by
  * the thread that makes them, since no queue is its own: it goes into the outbox, which rx of queue
  * 0 empties, if it gets the mutex at once. No RoCE packet ever waits for it. (A mutex and no
@@ -22,8 +22,8 @@
 
 #include "device.h"
 #include "ethdev.h"
-#include "net.h"
 #include "port.h"
+#include "rules.h"
 
 #define OUTBOX_SIZE 256u /* what is beyond is repeated by its timer */
 #define ANSWERS_MAX PORT_BURST
@@ -52,12 +52,12 @@ struct queue {
 /* What control calls and other() share. */
 struct control {
 	pthread_mutex_t lock;
-	struct net net;
+	struct rules *rules;
 	struct net_sink outbox_sink;
 	struct rte_mbuf *outbox[OUTBOX_SIZE];
 	uint32_t waiting; /* in the outbox. Written under the lock; relaxed, a hint, without it */
 	struct ethdev_port *port;
-	uint64_t published; /* net's changes that the epoch has told of */
+	uint64_t published; /* the rules' changes that the epoch has told of */
 	uint64_t link_due;
 	uint64_t now; /* the latest time that anybody handed in */
 	uint64_t outbox_full, outbox_no_buffer;

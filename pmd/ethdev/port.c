@@ -12,6 +12,7 @@
 #include "ethdev_port.h"
 #include "kernel.h"
 #include "log.h"
+#include "share.h"
 
 static void port_close(struct port *port);
 
@@ -111,7 +112,9 @@ static int set_up(struct ethdev_port *ethdev, const struct ethdev_config *config
 	if (!err)
 		err = read_mac(ethdev, config);
 	if (!err)
-		err = check_kernel(ethdev, &config->network);
+		err = config->address_mode == ADDRESS_KERNEL
+			? share_check(ethdev, config)
+			: check_kernel(ethdev, &config->network);
 	if (!err)
 		err = control_open(ethdev, config);
 	if (!err)

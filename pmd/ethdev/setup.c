@@ -153,8 +153,11 @@ static int filter_by_device(struct ethdev_port *ethdev, const struct ethdev_conf
 static int set_filters(struct ethdev_port *ethdev, const struct ethdev_config *config)
 {
 	struct rte_ether_addr macs[GROUPS_MAX];
-	unsigned int n = groups(&config->network, ethdev->mac, macs);
+	unsigned int n = 0;
 
+	/* The kernel joins the groups of its own addresses. */
+	if (config->address_mode == ADDRESS_OWN)
+		n = groups(&config->network, ethdev->mac, macs);
 	if (ethdev->device.driver->mtu_source == MTU_INTERFACE && *ethdev->device.interface)
 		return filter_by_kernel(ethdev, config, macs, n);
 	return filter_by_device(ethdev, config, macs, n);
