@@ -19,7 +19,7 @@ static struct rte_mempool *make_pool(const struct side *side, const struct raw_c
 	static const char name[] = "floor";
 	struct rte_mempool *pool = NULL;
 
-	if (side->port != PORT_RING || side->role == ACTIVE)
+	if (side->port != PORT_RING || side->role == PASSIVE)
 		pool = rte_pktmbuf_pool_create(name, config->mbufs, POOL_CACHE, 0,
 			(uint16_t)port_room(side, config->frame), SOCKET_ID_ANY);
 	else
@@ -58,17 +58,18 @@ static void wait_for_link(const struct raw *raw)
 	die("the port's link does not come up");
 }
 
+/* The passive side first: net_memif's client looks for its server once. */
 void raw_open(struct raw *raw, struct side *side, const struct raw_config *config)
 {
 	port_open(side);
-	if (side->role == PASSIVE)
+	if (side->role == ACTIVE)
 		meet(side);
 	if (rte_eth_dev_get_port_by_name(side->device, &raw->port) != 0)
 		die("there is no port %s", side->device);
 	raw->pool = make_pool(side, config);
 	raw->hz = (double)rte_get_tsc_hz();
 	start_port(raw, config->descriptors);
-	if (side->role == ACTIVE)
+	if (side->role == PASSIVE)
 		meet(side);
 	wait_for_link(raw);
 	meet(side);
