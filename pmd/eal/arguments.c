@@ -179,6 +179,11 @@ static int take_max_mr(struct arguments *arguments, const struct given *given)
 	return value_number(given->value, 1, 1u << 20, &arguments->max_mr);
 }
 
+static int take_capture(struct arguments *arguments, const struct given *given)
+{
+	return value_capture(given->value, &arguments->port.capture);
+}
+
 static const struct row rows[] = {
 	{"port", "NAME|ID", take_port, "DPDK port to use (needed)"},
 	{"address", "A/P[@VLAN]", take_address,
@@ -198,6 +203,8 @@ static const struct row rows[] = {
 	{"name", "NAME", take_name, "name of the device (the first free of uroce0, uroce1, ...)"},
 	{"max-qp", "N", take_max_qp, "queue pairs, 1 to 1048576"},
 	{"max-mr", "N", take_max_mr, "memory regions, 1 to 1048576"},
+	{"capture", "FILE[,OPTION=N...]", take_capture,
+		"packets into FILE (pcapng); snaplen=N, packets=N, bytes=N limit it"},
 	{"help", NULL, take_help, "this text"},
 };
 

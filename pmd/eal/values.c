@@ -10,6 +10,7 @@
 #include "values.h"
 
 #define DIGITS_MAX 10u /* of a u32 */
+#define LONG_DIGITS_MAX 19u
 
 int value_number(const char *text, uint32_t low, uint32_t high, uint32_t *number)
 {
@@ -113,4 +114,41 @@ int value_prefix(const char *text, struct net_route *route)
 	if (copy(own, text))
 		return -EINVAL;
 	return take_prefix(own, route->prefix, &route->prefix_length);
+}
+
+/* KEY=N with this key, N at least 1; at the end of the text or before a comma. */
+static bool take_option(const char *option, const char *key, uint64_t *value)
+{
+	size_t length = strlen(key), digits;
+
+	if (strncmp(option, key, length) != 0 || option[length] != '=')
+		return false;
+	option += length + 1;
+	digits = strspn(option, "0123456789");
+	if (digits == 0 || digits > LONG_DIGITS_MAX || (option[digits] && option[digits] != ','))
+		return false;
+	*value = strtoull(option, NULL, 10);
+	return *value > 0;
+}
+
+int value_capture(const char *text, struct capture_config *capture)
+{
+	size_t length = strcspn(text, ",");
+	uint64_t snaplen = UINT32_MAX;
+
+	memset(capture, 0, sizeof(*capture));
+	if (length == 0 || length >= sizeof(capture->file))
+		return -EINVAL;
+	memcpy(capture->file, text, length);
+	for (text += length; *text; text += strcspn(text, ",")) {
+		text++;
+		if (!take_option(text, "snaplen", &snaplen) &&
+			!take_option(text, "packets", &capture->packets) &&
+			!take_option(text, "bytes", &capture->bytes))
+			return -EINVAL;
+	}
+	if (snaplen > UINT32_MAX)
+		return -EINVAL;
+	capture->snaplen = (uint32_t)snaplen;
+	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "capture.h"
 #include "net.h"
 
 /* A decimal number in [low, high]. */
@@ -17,5 +18,8 @@ int value_address(const char *text, struct port_gid *gid);
 int value_gateway(const char *text, struct net_route *route);
 /* A/P, into the route's prefix. */
 int value_prefix(const char *text, struct net_route *route);
+
+/* FILE[,snaplen=N][,packets=N][,bytes=N]; the name of the file has no comma. */
+int value_capture(const char *text, struct capture_config *capture);
 
 #endif

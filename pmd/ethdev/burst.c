@@ -7,6 +7,7 @@
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 
+#include "capture.h"
 #include "ethdev_port.h"
 
 static inline void to_packet(struct packet *packet, struct rte_mbuf *mbuf)
@@ -69,6 +70,20 @@ static struct rte_mbuf *make_whole(
 	return whole;
 }
 
+/* Acquire: pairs with the release of ethdev_capture_start(). */
+static inline bool is_captured(const struct ethdev_port *ethdev)
+{
+	return unlikely(__atomic_load_n(&ethdev->capturing, __ATOMIC_ACQUIRE));
+}
+
+static inline uint16_t send_burst(
+	struct ethdev_port *ethdev, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n)
+{
+	if (is_captured(ethdev))
+		return capture_send(ethdev, queue, mbufs, n);
+	return rte_eth_tx_burst(ethdev->id, queue, mbufs, n);
+}
+
 void ethdev_send_mbufs(
 	struct ethdev_port *ethdev, uint16_t queue, struct rte_mbuf **mbufs, unsigned int n)
 {
@@ -78,7 +93,7 @@ void ethdev_send_mbufs(
 
 	for (unsigned int i = 0; i < n; i++)
 		bytes += mbufs[i]->pkt_len;
-	sent = rte_eth_tx_burst(ethdev->id, queue, mbufs, (uint16_t)n);
+	sent = send_burst(ethdev, queue, mbufs, (uint16_t)n);
 	for (unsigned int i = sent; i < n; i++)
 		bytes -= mbufs[i]->pkt_len;
 	rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
@@ -112,6 +127,8 @@ unsigned int ethdev_rx(struct port *port, uint16_t queue, struct packet *packets
 		ethdev->id, queue, mbufs, (uint16_t)(room < PORT_BURST ? room : PORT_BURST));
 	if (n == 0)
 		return 0;
+	if (is_captured(ethdev))
+		capture_received(ethdev, queue, mbufs, n);
 	for (uint16_t i = 0; i < n; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
@@ -170,7 +187,7 @@ static unsigned int tx_burst(
 		mbuf->pkt_len = packets[i].length;
 		mbufs[i] = mbuf;
 	}
-	sent = rte_eth_tx_burst(ethdev->id, queue, mbufs, (uint16_t)n);
+	sent = send_burst(ethdev, queue, mbufs, (uint16_t)n);
 	/* The mbufs that were sent are gone: the lengths are those of the packets. */
 	for (unsigned int i = 0; i < sent; i++)
 		bytes += packets[i].length;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture.h"
 #include "net.h"
 #include "port.h"
 
@@ -28,6 +29,7 @@ struct ethdev_config {
 	uint8_t mac[6];
 	enum address_mode address_mode;
 	struct net_config network;
+	struct capture_config capture;
 };
 
 /*

@@ -70,6 +70,8 @@ struct ethdev_port {
 	struct rte_mempool *pool;
 	struct queue *queues;
 	struct control *control;
+	struct capture *capture; /* from the first one on */
+	uint32_t capturing;	 /* atomic; 1: bursts go there, too */
 
 	/* Not on the data path. */
 	struct device device;

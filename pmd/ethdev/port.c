@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 
 #include "address.h"
+#include "capture.h"
 #include "ethdev_port.h"
 #include "kernel.h"
 #include "log.h"
@@ -121,6 +122,8 @@ static int set_up(struct ethdev_port *ethdev, const struct ethdev_config *config
 		err = ethdev_start(ethdev, config);
 	if (!err)
 		ethdev->up = ethdev_link(ethdev, &ethdev->speed_mbps);
+	if (!err && *config->capture.file) /* it does without, if it must: there is a line */
+		ethdev_capture_start(&ethdev->port, &config->capture);
 	return err;
 }
 
@@ -164,6 +167,7 @@ static void port_close(struct port *port)
 	give_back(ethdev); /* first: to stop may be to probe anew, and then the device is another
 			      one */
 	ethdev_stop(ethdev);
+	capture_close(ethdev);
 	pool_close(ethdev->pool);
 	rte_free(ethdev->queues);
 	free(ethdev);

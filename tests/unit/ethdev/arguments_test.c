@@ -53,6 +53,19 @@ static void lines(void)
 		{BASE "--mtu 0x400", -EINVAL},
 		{BASE "--mtu 4200k", -EINVAL},
 		{BASE "--mtu ''", -EINVAL},
+		{BASE "--capture /tmp/a.pcapng", 0},
+		{BASE "--capture a,snaplen=64,packets=1,bytes=18446744073709", 0},
+		{BASE "--capture a,packets=9999999999999999999", 0},
+		{BASE "--capture a,packets=10000000000000000000", -EINVAL},
+		{BASE "--capture ''", -EINVAL},
+		{BASE "--capture ,snaplen=64", -EINVAL},
+		{BASE "--capture a,", -EINVAL},
+		{BASE "--capture a,snaplen=0", -EINVAL},
+		{BASE "--capture a,snaplen=4294967296", -EINVAL},
+		{BASE "--capture a,snaplen=-1", -EINVAL},
+		{BASE "--capture a,snaplen=1k", -EINVAL},
+		{BASE "--capture a,packets", -EINVAL},
+		{BASE "--capture a,limit=1", -EINVAL},
 		{BASE "--queues 0", -EINVAL},
 		{BASE "--queues 1025", -EINVAL},
 		{BASE "--queues 1024", 0},
@@ -286,8 +299,27 @@ static void numbers(void)
 	}
 }
 
+static void captures(void)
+{
+	struct arguments arguments;
+
+	CU_ASSERT_EQUAL(parse(&arguments, BASE), 0);
+	CU_ASSERT_STRING_EQUAL(arguments.port.capture.file, "");
+	CU_ASSERT_EQUAL(parse(&arguments, BASE "--capture /tmp/a=b.pcapng"), 0);
+	CU_ASSERT_STRING_EQUAL(arguments.port.capture.file, "/tmp/a=b.pcapng");
+	CU_ASSERT_EQUAL(arguments.port.capture.snaplen, UINT32_MAX);
+	CU_ASSERT_EQUAL(arguments.port.capture.packets, 0);
+	CU_ASSERT_EQUAL(arguments.port.capture.bytes, 0);
+	CU_ASSERT_EQUAL(parse(&arguments, BASE "--capture a,bytes=3,snaplen=1,packets=2"), 0);
+	CU_ASSERT_STRING_EQUAL(arguments.port.capture.file, "a");
+	CU_ASSERT_EQUAL(arguments.port.capture.snaplen, 1);
+	CU_ASSERT_EQUAL(arguments.port.capture.packets, 2);
+	CU_ASSERT_EQUAL(arguments.port.capture.bytes, 3);
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(lines),
+	UNIT_CASE(captures),
 	UNIT_CASE(defaults),
 	UNIT_CASE(everything),
 	UNIT_CASE(repeated),
