@@ -20,7 +20,8 @@ static int adopt(struct attach *attach)
 	attach->header = region_header(&attach->view);
 	attach->commands = region_at(&attach->view, attach->header->commands,
 		UROCE_ABI_COMMANDS * sizeof(struct uroce_abi_command));
-	attach->dedicated = attach->door->dedicated(attach->client);
+	attach->dedicated = attach->door->dedicated(attach->client) != 0;
+	attach->served = attach->door->served(attach->client) != 0;
 	return 0;
 }
 

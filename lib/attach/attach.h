@@ -20,8 +20,9 @@
 
 struct attach {
 	/* what a post reads: */
-	uint32_t dead; /* atomic; 1: every call fails with EIO */
-	bool dedicated;
+	uint32_t dead;	/* atomic; 1: every call fails with EIO */
+	bool dedicated; /* each core has a thread */
+	bool served;	/* somebody drives if we don't */
 	struct uroce_abi_header *header;
 	const struct door *door;
 	struct client *client;
@@ -51,7 +52,7 @@ static inline bool attach_dead(const struct attach *attach)
  */
 int attach_command(struct attach *attach, struct uroce_abi_command *command);
 
-/* Inline: drives the engine for one round and returns the packets moved. Dedicated: 0 at once. */
+/* Drives the engine for one round and returns the packets moved; 0 at once if it is dedicated. */
 unsigned int attach_drive(struct attach *attach);
 
 /*

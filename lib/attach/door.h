@@ -11,7 +11,7 @@
 
 #include "region.h"
 
-#define DOOR_VERSION 1u
+#define DOOR_VERSION 2u
 
 struct engine;
 struct client; /* one front's attachment to one engine */
@@ -30,10 +30,15 @@ struct door {
 	int (*attach)(struct engine *engine, struct client **client, struct region_view *view);
 	/* All of the client's objects vanish. */
 	void (*detach)(struct client *client);
-	/* Inline: drives the engine for one round. Dedicated: returns 0. Returns packets moved. */
+	/* Drives those cores of the engine that have no thread, for one round. Returns packets
+	 * moved. */
 	unsigned int (*drive)(struct client *client);
-	/* 1 if the engine has a core of its own, 0 if its clients drive it. */
+	/* 1 if all of them have a thread, so that driving does nothing. */
 	int (*dedicated)(struct client *client);
+	/* 1 if somebody drives when the clients don't: to wait for an event is enough. */
+	int (*served)(struct client *client);
+	/* The caller has driven and is going to wait: that somebody should take over. */
+	void (*take_over)(struct client *client);
 	/* Wakes a sleeping core. */
 	void (*wake)(struct client *client, uint32_t core);
 };

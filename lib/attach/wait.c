@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Waiting for events. A dedicated engine writes to the descriptor by itself, so reading it is all.
- * Inline nothing happens unless somebody drives the engine, so the waiting thread does: busily at
- * first, then once per nap.
+ * One that its clients drive is driven by the waiting thread, busily at first, since an event that
+ * comes soon is heard of sooner so; then a progress thread takes over, or, if the engine has none,
+ * the waiting thread drives on, once per nap.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,13 @@ static int nap(int *timer)
 	return read(*timer, &expired, sizeof(expired)) < 0 ? -errno : 0;
 }
 
+/* What happened until now was our own driving; from now on it is the progress thread's. */
+static int wait_served(struct attach *attach, const struct eventring_front *events)
+{
+	attach->door->take_over(attach->client);
+	return eventring_wait(events);
+}
+
 static int drive_until_event(
 	struct attach *attach, const struct eventring_front *events, int *timer)
 {
@@ -49,6 +57,8 @@ static int drive_until_event(
 			idle = 0;
 		if (eventring_try(events))
 			return 0;
+		if (idle >= BUSY_ROUNDS && attach->served)
+			return wait_served(attach, events);
 		if (idle >= BUSY_ROUNDS)
 			error = nap(timer);
 	}

@@ -199,14 +199,15 @@ static void tell_changes(struct worker *worker)
 static void start_refresh(struct worker *worker, uint32_t epoch)
 {
 	worker->refresh.epoch = epoch;
-	worker->refresh.left = worker->engine->qps.used;
-	tell_changes(worker);
+	worker->refresh.left = worker->qps.used;
+	if (worker->number == 0) /* once */
+		tell_changes(worker);
 }
 
 void address_refresh(struct worker *worker)
 {
 	struct refresh *refresh = &worker->refresh;
-	const struct qp_table *qps = &worker->engine->qps;
+	const struct qp_table *qps = &worker->qps;
 	/* Acquire: pairs with the port's release; what has changed can be seen. */
 	uint32_t epoch = __atomic_load_n(&worker->engine->port->epoch, __ATOMIC_ACQUIRE);
 	uint32_t count;
@@ -219,7 +220,7 @@ void address_refresh(struct worker *worker)
 		struct engine_qp *qp = qps->slots[refresh->next % qps->used].qp;
 
 		refresh->next = (refresh->next + 1) % qps->used;
-		if (qp && qp->worker == worker)
+		if (qp)
 			refresh_qp(worker, qp);
 	}
 }

@@ -14,11 +14,11 @@
 
 static void announced(struct worker *worker, struct client *client, uint32_t announcement)
 {
-	struct engine_qp *qp = client_object(client, OBJECT_QP, announcement & ~SENDRING_RECV);
+	struct engine_qp *qp = client_qp(client, worker, announcement & ~SENDRING_RECV);
 	bool recv = announcement & SENDRING_RECV;
 
 	worker->counters.announcements++;
-	if (!qp || qp->worker != worker || (recv && qp->srq)) {
+	if (!qp || (recv && qp->srq)) {
 		worker->counters.stale_announcements++;
 		return;
 	}
@@ -32,7 +32,7 @@ static void take_from(struct worker *worker, struct client *client)
 	uint32_t count;
 
 	for (uint32_t take = 0; take < TAKES; take++) {
-		count = sendring_take(client->rings, announcements, TAKEN);
+		count = sendring_take(client->core[worker->number].rings, announcements, TAKEN);
 		for (uint32_t i = 0; i < count; i++)
 			announced(worker, client, announcements[i]);
 		if (count < TAKEN)

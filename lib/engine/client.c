@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "events.h"
+#include "sleep.h"
 
 #define REGION_ID 1u /* a client has one region */
 
@@ -15,7 +16,6 @@ static const uint32_t limits[OBJECT_KINDS] = {
 	[OBJECT_CHANNEL] = LIMIT_CHANNELS,
 	[OBJECT_CQ] = LIMIT_CQS,
 	[OBJECT_SRQ] = LIMIT_SRQS,
-	[OBJECT_QP] = LIMIT_QPS_MAX,
 	[OBJECT_AH] = LIMIT_AHS,
 };
 
@@ -24,7 +24,28 @@ static int make_tables(struct client *client)
 	for (unsigned int kind = 0; kind < OBJECT_KINDS; kind++)
 		if (handle_table_init(&client->objects[kind], limits[kind]) != 0)
 			return -ENOMEM;
+	for (uint32_t i = 0; i < client->engine->cores.count; i++)
+		if (handle_table_init(&client->core[i].qps, LIMIT_QPS_MAX) != 0)
+			return -ENOMEM;
 	return 0;
+}
+
+/* In process the client is trusted with its rings: what it spoils is its own program. */
+static int make_rings(struct engine *engine, struct client *client)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < engine->cores.count && !error; i++)
+		error = sendring_set_create(
+			client->region, engine->max_qp, false, &client->core[i].rings);
+	return error;
+}
+
+/* A core that sleeps now will not look into this client's header before it is woken. */
+static void tell_asleep(struct engine *engine, struct client *client)
+{
+	for_each_worker(worker, engine) if (sleep_asleep(worker))
+		sendring_sleep(client->header, worker->number);
 }
 
 static int make_region(struct engine *engine, struct client *client)
@@ -36,12 +57,12 @@ static int make_region(struct engine *engine, struct client *client)
 		return error;
 	client->view = region_engine_view(client->region);
 	client->header = region_header(client->view);
-	client->header->cores = ENGINE_CORES;
+	client->header->cores = engine->cores.count;
 	client->header->client = client->number;
 	client->slots = region_at(client->view, client->header->commands,
 		UROCE_ABI_COMMANDS * sizeof(*client->slots));
-	/* In process the client is trusted with its rings: what it spoils is its own program. */
-	return sendring_set_create(client->region, engine->max_qp, false, &client->rings);
+	tell_asleep(engine, client);
+	return make_rings(engine, client);
 }
 
 static void init(struct engine *engine, struct client *client)
@@ -80,6 +101,37 @@ int client_create(struct engine *engine, struct client **created)
 	return 0;
 }
 
+/* ---- QPs, by core ---- */
+
+struct engine_qp *client_qp(
+	const struct client *client, const struct worker *worker, uint32_t handle)
+{
+	const struct cores *cores = &worker->engine->cores;
+
+	if (core_of(cores, handle) != worker->number)
+		return NULL;
+	return handle_get(&client->core[worker->number].qps, handle >> cores->shift);
+}
+
+uint32_t client_qp_count(const struct client *client)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < client->engine->cores.count; i++)
+		count += client->core[i].qps.live;
+	return count;
+}
+
+static void vanish_qps(struct worker *worker, struct client *client)
+{
+	const struct handle_table *qps = &client->core[worker->number].qps;
+
+	for (uint32_t index = handle_next(qps, 0); index; index = handle_next(qps, index))
+		qp_vanish(worker, handle_get(qps, index));
+}
+
+/* ---- the end ---- */
+
 /* Calls vanish() for each object of a kind that is left. */
 #define FOR_OBJECTS(client, kind, handle, object)                                                  \
 	for (uint32_t handle = handle_next(&(client)->objects[kind], 0);                           \
@@ -91,8 +143,7 @@ static void vanish_objects(struct client *client)
 {
 	void *object;
 
-	FOR_OBJECTS(client, OBJECT_QP, handle, object)
-	qp_vanish(((struct engine_qp *)object)->worker, object);
+	for_each_worker(worker, client->engine) vanish_qps(worker, client);
 	FOR_OBJECTS(client, OBJECT_AH, handle, object)
 	ah_vanish(client, object, handle);
 	FOR_OBJECTS(client, OBJECT_SRQ, handle, object)
@@ -117,7 +168,10 @@ void client_destroy(struct client *client)
 	}
 	for (unsigned int kind = 0; kind < OBJECT_KINDS; kind++)
 		handle_table_fini(&client->objects[kind]);
-	sendring_set_destroy(client->region, client->rings);
+	for (uint32_t i = 0; i < client->engine->cores.count; i++) {
+		handle_table_fini(&client->core[i].qps);
+		sendring_set_destroy(client->region, client->core[i].rings);
+	}
 	region_destroy(client->region);
 	free(client);
 }

@@ -8,7 +8,9 @@
 
 #include "address.h"
 #include "handle.h"
+#include "core.h"
 #include "object.h"
+#include "quiescence.h"
 #include "region.h"
 #include "sendring.h"
 
@@ -25,6 +27,14 @@ struct command {
 	/* MODIFY_QP and CREATE_AH that wait for a neighbour: */
 	struct qp_name qp;
 	struct address address;
+	/* DEREG_MR, REREG_MR and DEALLOC_MW that wait for the other cores: */
+	struct quiescence quiescence;
+};
+
+/* What the client has at one core: that core's alone. */
+struct client_core {
+	struct sendring_set *rings;
+	struct handle_table qps; /* by handle >> cores.shift */
 };
 
 struct client {
@@ -35,8 +45,8 @@ struct client {
 	const struct region_view *view;
 	struct uroce_abi_header *header;
 	struct uroce_abi_command *slots;
-	struct sendring_set *rings;    /* to the engine's one core */
-	struct engine_channel *events; /* asynchronous ones; NULL: not made yet */
+	struct client_core core[CORES_MAX];
+	struct engine_channel *events; /* atomic; asynchronous ones; NULL: not made yet */
 	struct event_source port_events;
 	struct handle_table objects[OBJECT_KINDS];
 	struct list keys;	 /* struct engine_key */
@@ -53,10 +63,17 @@ void client_destroy(struct client *client);
 int client_attach(struct engine *engine, struct client **client);
 void client_detach(struct client *client);
 
+/* Acquire: pairs with the release when it is made. */
 static inline struct engine_channel *client_events(const struct client *client)
 {
-	return client->events;
+	return __atomic_load_n(&client->events, __ATOMIC_ACQUIRE);
 }
+
+/* The QP of that handle, if it is one of this client's at this core. Only that core asks. */
+struct engine_qp *client_qp(
+	const struct client *client, const struct worker *worker, uint32_t handle);
+/* QPs at all cores; under the control lock. */
+uint32_t client_qp_count(const struct client *client);
 
 static inline void *client_object(
 	const struct client *client, enum object_kind kind, uint32_t handle)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Commands of the region. The core looks at one word a round; a command is copied once into private
- * memory, run there, and answered. It runs under the engine's control lock, between bursts of the
- * core, so that whatever it unlinks is out of use when it returns.
+ * Commands of the region. Core 0 looks at one word a client and round; a command is copied once
+ * into private memory, handed to the core that it concerns, run there, and answered. It runs under
+ * the engine's control lock, between bursts of its core, so that whatever belongs to that core is
+ * out of use meanwhile. What belongs to all of them is changed while no other core is in a round,
+ * or waits for quiescent points afterwards.
  */
 #ifndef UROCE_ENGINE_COMMAND_H
 #define UROCE_ENGINE_COMMAND_H

@@ -38,18 +38,18 @@ int command_create_channel(struct worker *worker, struct command *command)
 		return -EEXIST;
 	if (fcntl(command->abi.u.channel.eventfd, F_GETFD) < 0)
 		return -EBADF;
-	channel = calloc(1, sizeof(*channel));
+	channel = events_channel_create(worker->engine->cores.count);
 	if (!channel)
 		return -ENOMEM;
-	events_channel_init(channel);
 	error = make(
 		client, command, asynchronous ? ASYNC_EVENTS_PENDING : EVENTS_PENDING, channel);
 	if (error) {
 		free(channel);
 		return error;
 	}
+	/* Release: pairs with the acquire in client_events(). */
 	if (asynchronous)
-		client->events = channel;
+		__atomic_store_n(&client->events, channel, __ATOMIC_RELEASE);
 	command->abi.u.channel.ring = channel->events.ref;
 	return 0;
 }
@@ -58,7 +58,7 @@ int command_create_channel(struct worker *worker, struct command *command)
 static bool events_in_use(const struct client *client)
 {
 	return client->objects[OBJECT_CQ].live || client->objects[OBJECT_SRQ].live ||
-		client->objects[OBJECT_QP].live;
+		client_qp_count(client);
 }
 
 int command_destroy_channel(struct worker *worker, struct command *command)
@@ -79,9 +79,9 @@ void channel_vanish(struct client *client, struct engine_channel *channel, uint3
 {
 	if (channel == client->events) {
 		events_forget(&client->port_events);
-		client->events = NULL;
+		__atomic_store_n(&client->events, NULL, __ATOMIC_RELAXED);
 	}
-	events_channel_forget(channel);
+	events_channel_forget(channel, client->engine->cores.count);
 	handle_remove(&client->objects[OBJECT_CHANNEL], handle);
 	eventring_destroy(client->region, &channel->events);
 	free(channel);

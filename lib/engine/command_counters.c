@@ -58,8 +58,7 @@ static void add_all(const struct engine *engine, uint64_t values[ALL_VALUES])
 	uint64_t *end = values;
 
 	memset(values, 0, ALL_VALUES * sizeof(*values));
-	for (unsigned int i = 0; i < ENGINE_CORES; i++)
-		end = add_worker(values, engine->workers[i]);
+	for_each_worker(each, engine) end = add_worker(values, each);
 	engine->port->ops->counters(engine->port, &port);
 	add(end, &port, VALUES(struct port_counters));
 }

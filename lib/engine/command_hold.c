@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-static struct engine_qp *find(const struct command *command)
+static struct engine_qp *find(const struct worker *worker, const struct command *command)
 {
-	return client_object(command->client, OBJECT_QP, command->abi.head.object);
+	return client_qp(command->client, worker, command->abi.head.object);
 }
 
 /*
@@ -17,7 +17,7 @@ static struct engine_qp *find(const struct command *command)
 int command_qp_policy(struct worker *worker, struct command *command)
 {
 	const struct uroce_abi_arm_attr *arm = &command->abi.u.policy.arm;
-	struct engine_qp *qp = find(command);
+	struct engine_qp *qp = find(worker, command);
 	bool strict = command->abi.u.policy.strict != 0;
 	struct rc_hold_info hold;
 	int error = 0;
@@ -43,14 +43,14 @@ int command_qp_arm(struct worker *worker, struct command *command)
 		.rnr_retry = attr->rnr_retry,
 		.max_rd_atomic = attr->max_rd_atomic,
 	};
-	struct engine_qp *qp = find(command);
+	struct engine_qp *qp = find(worker, command);
 
 	return qp ? rc_hold_arm(&qp->worker->core, qp->rc, &arm) : -EINVAL;
 }
 
 int command_qp_notify(struct worker *worker, struct command *command)
 {
-	struct engine_qp *qp = find(command);
+	struct engine_qp *qp = find(worker, command);
 
 	return qp ? rc_hold_notify(&qp->worker->core, qp->rc) : -EINVAL;
 }
@@ -59,7 +59,7 @@ int command_qp_notify(struct worker *worker, struct command *command)
 int command_qp_counters(struct worker *worker, struct command *command)
 {
 	uint64_t *value = command->abi.u.counters.value;
-	struct engine_qp *qp = find(command);
+	struct engine_qp *qp = find(worker, command);
 	struct rc_hold_info hold;
 
 	if (!qp)

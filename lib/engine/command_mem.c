@@ -3,8 +3,9 @@
  * Memory regions and windows. lib/mem decides what a key allows; here is who owns it.
  *
  * Embedded, an address is the engine's own, too: the front has seen to it that the memory is
- * mapped. Unlinking happens between the bursts of the only core, which is the quiescent point that
- * lib/mem asks for, so indices come back at once.
+ * mapped. A key that goes, or leads elsewhere, is unlinked at once; the answer, after which the
+ * program may unmap what it led to, waits until no core is in the round any more in which it may
+ * have looked the key up (quiescence.h).
  */
 #include "command.h"
 
@@ -48,8 +49,23 @@ static void disown(struct engine_key *entry)
 	entry->client->engine->keys[entry->key >> 8] = NULL;
 	entry->pd->uses--;
 	list_remove(&entry->node);
-	mem_reclaim(entry->client->engine->mem);
 	free(entry);
+}
+
+/* Its first step is done; the last: nobody uses the old key any more, and its index may be given
+ * out again. (Those of other commands that still wait may be, too: a reader of lib/mem notices.) */
+static int when_quiet(struct worker *worker, struct command *command)
+{
+	if (!quiescence_over(&command->quiescence, worker->engine))
+		return COMMAND_PENDING;
+	mem_reclaim(worker->engine->mem);
+	return 0;
+}
+
+static int wait_quiet(struct worker *worker, struct command *command)
+{
+	quiescence_begin(&command->quiescence, worker->engine, worker);
+	return when_quiet(worker, command);
 }
 
 int command_reg_mr(struct worker *worker, struct command *command)
@@ -85,7 +101,7 @@ static void move_pd(struct engine_key *entry, struct engine_pd *pd)
 	pd->uses++;
 }
 
-int command_rereg_mr(struct worker *worker, struct command *command)
+static int rereg_mr(struct worker *worker, struct command *command)
 {
 	struct client *client = command->client;
 	struct engine_key *entry = owned_key(client, command->abi.u.mr.key, false);
@@ -110,10 +126,17 @@ int command_rereg_mr(struct worker *worker, struct command *command)
 	}
 	entry->key = key;
 	command->abi.u.mr.key = key;
-	return 0;
+	return wait_quiet(worker, command);
 }
 
-int command_dereg_mr(struct worker *worker, struct command *command)
+int command_rereg_mr(struct worker *worker, struct command *command)
+{
+	if (list_linked(&command->pending))
+		return when_quiet(worker, command);
+	return rereg_mr(worker, command);
+}
+
+static int dereg_mr(struct worker *worker, struct command *command)
 {
 	struct engine_key *entry = owned_key(command->client, command->abi.u.mr.key, false);
 	int error;
@@ -124,7 +147,14 @@ int command_dereg_mr(struct worker *worker, struct command *command)
 	if (error)
 		return error;
 	disown(entry);
-	return 0;
+	return wait_quiet(worker, command);
+}
+
+int command_dereg_mr(struct worker *worker, struct command *command)
+{
+	if (list_linked(&command->pending))
+		return when_quiet(worker, command);
+	return dereg_mr(worker, command);
 }
 
 int command_alloc_mw(struct worker *worker, struct command *command)
@@ -151,7 +181,7 @@ int command_alloc_mw(struct worker *worker, struct command *command)
 }
 
 /* By the key that it has now: what a program remembers of a type 2 window is its own business. */
-int command_dealloc_mw(struct worker *worker, struct command *command)
+static int dealloc_mw(struct worker *worker, struct command *command)
 {
 	struct engine_key *entry = owned_key(command->client, command->abi.u.mr.key, true);
 	struct mem_table *mem = worker->engine->mem;
@@ -163,7 +193,14 @@ int command_dealloc_mw(struct worker *worker, struct command *command)
 	if (error)
 		return error;
 	disown(entry);
-	return 0;
+	return wait_quiet(worker, command);
+}
+
+int command_dealloc_mw(struct worker *worker, struct command *command)
+{
+	if (list_linked(&command->pending))
+		return when_quiet(worker, command);
+	return dealloc_mw(worker, command);
 }
 
 /* Windows' current keys are known to their binders only, so lib/mem empties the PDs. */
@@ -175,4 +212,5 @@ void keys_vanish(struct client *client)
 		mem_pd_release(client->engine->mem, find_pd(client, handle)->number);
 	list_for_each_safe (key, &client->keys)
 		disown(container_of(key, struct engine_key, node));
+	mem_reclaim(client->engine->mem);
 }

@@ -124,9 +124,9 @@ int command_modify_qp(struct worker *worker, struct command *command)
 	struct engine_qp *qp;
 
 	if (list_linked(&command->pending)) {
-		qp = qp_table_at(&worker->engine->qps, command->qp);
+		qp = qp_table_at(&worker->qps, command->qp);
 		return qp ? resolve(worker, qp, command) : -EINVAL;
 	}
-	qp = client_object(command->client, OBJECT_QP, command->abi.head.object);
+	qp = client_qp(command->client, worker, command->abi.head.object);
 	return qp ? begin(worker, qp, command) : -EINVAL;
 }

@@ -95,23 +95,35 @@ static int make_transport(struct worker *worker, struct engine_qp *qp, bool stri
 	return rc_qp_create(&worker->core, &attr, qp, &qp->rc);
 }
 
+/* Both numbers lead to this core: core.h. */
 static int make_numbers(struct worker *worker, struct client *client, struct engine_qp *qp)
 {
 	struct engine *engine = worker->engine;
-	int error = qp_table_add(&engine->qps, &engine->random, qp, &qp->qp_num, &qp->name);
+	uint32_t index;
+	int error;
 
+	if (engine->qp_count == engine->max_qp)
+		return -ENOMEM;
+	error = qp_table_add(&worker->qps, &engine->random, qp, &qp->qp_num, &qp->name);
 	if (error)
 		return error;
-	error = handle_put(&client->objects[OBJECT_QP], qp, &qp->handle);
-	if (error)
-		qp_table_remove(&engine->qps, qp->qp_num, qp->name);
-	return error;
+	error = handle_put(&client->core[worker->number].qps, qp, &index);
+	if (error) {
+		qp_table_remove(&worker->qps, qp->qp_num, qp->name);
+		return error;
+	}
+	qp->handle = index << engine->cores.shift | worker->number;
+	engine->qp_count++;
+	return 0;
 }
 
 static void free_numbers(struct worker *worker, struct client *client, struct engine_qp *qp)
 {
-	handle_remove(&client->objects[OBJECT_QP], qp->handle);
-	qp_table_remove(&worker->engine->qps, qp->qp_num, qp->name);
+	struct engine *engine = worker->engine;
+
+	handle_remove(&client->core[worker->number].qps, qp->handle >> engine->cores.shift);
+	qp_table_remove(&worker->qps, qp->qp_num, qp->name);
+	engine->qp_count--;
 }
 
 static int make(struct worker *worker, struct client *client, struct engine_qp *qp, bool strict)
@@ -138,8 +150,8 @@ static void connect_parts(struct engine_qp *qp)
 {
 	list_append(&qp->send_cq->senders, &qp->send_node);
 	list_append(&qp->recv_cq->receivers, &qp->recv_node);
-	qp->send_cq->uses++;
-	qp->recv_cq->uses++;
+	qp->send_cq->cq->uses++;
+	qp->recv_cq->cq->uses++;
 	qp->pd->uses++;
 	if (qp->srq)
 		qp->srq->uses++;
@@ -149,8 +161,8 @@ static void disconnect_parts(struct engine_qp *qp)
 {
 	list_remove(&qp->send_node);
 	list_remove(&qp->recv_node);
-	qp->send_cq->uses--;
-	qp->recv_cq->uses--;
+	qp->send_cq->cq->uses--;
+	qp->recv_cq->cq->uses--;
 	qp->pd->uses--;
 	if (qp->srq)
 		qp->srq->uses--;
@@ -167,8 +179,8 @@ static struct engine_qp *prepare(struct worker *worker, const struct command *co
 	qp->client = command->client;
 	qp->outlet = &worker->to_port;
 	qp->pd = parts->pd;
-	qp->send_cq = parts->send_cq;
-	qp->recv_cq = parts->recv_cq;
+	qp->send_cq = &parts->send_cq->share[worker->number];
+	qp->recv_cq = &parts->recv_cq->share[worker->number];
 	qp->srq = parts->srq;
 	qp->cap = *cap;
 	qp->tail_size = tail_size(cap);
@@ -218,8 +230,7 @@ int command_create_qp(struct worker *worker, struct command *command)
 
 int command_query_qp(struct worker *worker, struct command *command)
 {
-	const struct engine_qp *qp =
-		client_object(command->client, OBJECT_QP, command->abi.head.object);
+	const struct engine_qp *qp = client_qp(command->client, worker, command->abi.head.object);
 	struct rc_hold_info hold;
 
 	if (!qp)
@@ -236,7 +247,7 @@ int command_query_qp(struct worker *worker, struct command *command)
 
 int command_destroy_qp(struct worker *worker, struct command *command)
 {
-	struct engine_qp *qp = client_object(command->client, OBJECT_QP, command->abi.head.object);
+	struct engine_qp *qp = client_qp(command->client, worker, command->abi.head.object);
 
 	if (!qp)
 		return -EINVAL;

@@ -105,8 +105,7 @@ static uint32_t pkey_violations(const struct engine *engine)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < ENGINE_CORES; i++)
-		sum += engine->workers[i]->core.counters.drop_pkey;
+	for_each_worker(each, engine) sum += each->core.counters.drop_pkey;
 	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
 }
 

@@ -37,7 +37,7 @@ int command_create_srq(struct worker *worker, struct command *command)
 	if (!pd || command->abi.u.srq.max_wr == 0 || command->abi.u.srq.max_wr > LIMIT_SRQ_WR ||
 		command->abi.u.srq.max_sge > LIMIT_SGE)
 		return -EINVAL;
-	srq = calloc(1, sizeof(*srq));
+	srq = calloc(1, sizeof(*srq) + worker->engine->cores.count * sizeof(srq->events[0]));
 	if (!srq)
 		return -ENOMEM;
 	error = make(command->client, command, srq, &command->abi.head.object);
@@ -45,7 +45,8 @@ int command_create_srq(struct worker *worker, struct command *command)
 		free(srq);
 		return error;
 	}
-	events_init(&srq->events, command->abi.head.object);
+	for (uint32_t i = 0; i < worker->engine->cores.count; i++)
+		events_init(&srq->events[i], command->abi.head.object);
 	srq->client = command->client;
 	srq->pd = pd;
 	pd->uses++;
@@ -68,7 +69,7 @@ int command_modify_srq(struct worker *worker, struct command *command)
 		return 0;
 	if (command->abi.u.srq.limit > srq->wq.depth)
 		return -EINVAL;
-	srq->limit = command->abi.u.srq.limit;
+	__atomic_store_n(&srq->limit, command->abi.u.srq.limit, __ATOMIC_RELAXED);
 	queues_check_limit(worker, srq);
 	return 0;
 }
@@ -81,7 +82,7 @@ int command_query_srq(struct worker *worker, struct command *command)
 		return -EINVAL;
 	command->abi.u.srq.max_wr = srq->wq.depth;
 	command->abi.u.srq.max_sge = srq->wq.max_sge;
-	command->abi.u.srq.limit = srq->limit;
+	command->abi.u.srq.limit = __atomic_load_n(&srq->limit, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -97,11 +98,13 @@ int command_destroy_srq(struct worker *worker, struct command *command)
 	return 0;
 }
 
+/* Between rounds of all cores. */
 void srq_vanish(struct client *client, struct engine_srq *srq)
 {
-	events_forget(&srq->events);
+	handle_remove(&client->objects[OBJECT_SRQ], srq->events[0].object);
+	for (uint32_t i = 0; i < client->engine->cores.count; i++)
+		events_forget(&srq->events[i]);
 	srq->pd->uses--;
-	handle_remove(&client->objects[OBJECT_SRQ], srq->events.object);
 	wq_destroy(client->region, &srq->wq);
 	free(srq);
 }

@@ -17,6 +17,8 @@ struct engine;
 	X(looped_packets) /* frames to addresses of our own */                                     \
 	X(no_buffer)	  /* the port had no buffer for a frame */                                 \
 	X(drop_no_qp)	  /* no QP has that number */                                              \
+	X(handed_over)	  /* frames for a QP of another core */                                    \
+	X(handover_full)  /* frames dropped because that core didn't keep up */                    \
 	X(announcements)                                                                           \
 	X(stale_announcements) /* of a QP that is gone, or a client's nonsense */                  \
 	X(commands)                                                                                \

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "doors.h"
+#include "serve.h"
 #include "state.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -146,18 +147,30 @@ static unsigned int drive(struct client *client)
 {
 	struct engine *engine = client->engine;
 
-	return engine->mode == ENGINE_INLINE ? engine_round(engine) : 0;
+	return engine_round(engine);
 }
 
 static int dedicated(struct client *client)
 {
-	return client->engine->mode == ENGINE_DEDICATED;
+	return engine_mode(client->engine) == ENGINE_DEDICATED;
 }
 
-/* A dedicated core polls and an inline one is driven, so `asleep` is never set and nobody needs
- * waking; a front that wakes all the same does no harm. */
+static int served(struct client *client)
+{
+	return engine_is_served(client->engine);
+}
+
+static void take_over(struct client *client)
+{
+	engine_take_over(client->engine);
+}
+
 static void wake(struct client *client, uint32_t core)
 {
+	struct engine *engine = client->engine;
+
+	if (core < engine->cores.count)
+		sleep_wake(engine->workers[core]);
 }
 
 const struct door uroce_engine_door = {
@@ -170,5 +183,7 @@ const struct door uroce_engine_door = {
 	.detach = detach,
 	.drive = drive,
 	.dedicated = dedicated,
+	.served = served,
+	.take_over = take_over,
 	.wake = wake,
 };

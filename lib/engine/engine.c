@@ -13,6 +13,11 @@
 #include "state.h"
 #include "worker.h"
 
+static uint32_t core_count(const struct engine_config *config)
+{
+	return config->cores ? config->cores : 1;
+}
+
 static int check_config(const struct engine_config *config)
 {
 	const struct engine *room = NULL;
@@ -22,7 +27,7 @@ static int check_config(const struct engine_config *config)
 	if (!config->port || !config->clock || config->max_qp > LIMIT_QPS_MAX ||
 		config->max_mr > LIMIT_KEYS_MAX || config->tx_burst > TX_QUEUE)
 		return -EINVAL;
-	if (config->mode != ENGINE_INLINE && config->mode != ENGINE_DEDICATED)
+	if (config->cores > CORES_MAX || config->dedicated > core_count(config))
 		return -EINVAL;
 	return 0;
 }
@@ -30,7 +35,8 @@ static int check_config(const struct engine_config *config)
 static void configure(struct engine *engine, const struct engine_config *config)
 {
 	snprintf(engine->name, sizeof(engine->name), "%s", config->name);
-	engine->mode = config->mode;
+	engine->cores = cores_of(core_count(config));
+	engine->dedicated = config->dedicated;
 	engine->port = config->port;
 	engine->clock = config->clock;
 	engine->clock_context = config->clock_context;
@@ -59,8 +65,6 @@ static int make_tables(struct engine *engine)
 	int error = mem_table_create(engine->max_mr, &engine->random, &engine->mem);
 
 	if (!error)
-		error = qp_table_init(&engine->qps, engine->max_qp);
-	if (!error)
 		error = handle_table_init(&engine->pds, LIMIT_PDS);
 	if (error)
 		return error;
@@ -72,7 +76,7 @@ static int make_workers(struct engine *engine, uint32_t budget)
 {
 	int error = 0;
 
-	for (uint32_t i = 0; i < ENGINE_CORES && !error; i++)
+	for (uint32_t i = 0; i < engine->cores.count && !error; i++)
 		error = worker_create(
 			engine, i, random_next(&engine->random), budget, &engine->workers[i]);
 	return error;
@@ -80,11 +84,9 @@ static int make_workers(struct engine *engine, uint32_t budget)
 
 static void free_engine(struct engine *engine)
 {
-	for (uint32_t i = 0; i < ENGINE_CORES; i++)
-		worker_destroy(engine->workers[i]);
+	for_each_worker(worker, engine) worker_destroy(worker);
 	free(engine->keys);
 	handle_table_fini(&engine->pds);
-	qp_table_fini(&engine->qps);
 	mem_table_destroy(engine->mem);
 	pthread_mutex_destroy(&engine->control);
 	free(engine);
@@ -139,7 +141,9 @@ const char *engine_name(const struct engine *engine)
 
 enum engine_mode engine_mode(const struct engine *engine)
 {
-	return engine->mode;
+	if (engine->dedicated == 0)
+		return ENGINE_INLINE;
+	return engine->dedicated == engine->cores.count ? ENGINE_DEDICATED : ENGINE_MIXED;
 }
 
 /* ---- rounds, and the pauses between them ---- */
@@ -151,9 +155,9 @@ static bool wanted(const struct engine *engine)
 	return __atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) != 0;
 }
 
-unsigned int engine_round(struct engine *engine)
+unsigned int engine_core_round(struct engine *engine, uint32_t core)
 {
-	struct worker *worker = engine->workers[0];
+	struct worker *worker = engine->workers[core];
 	unsigned int moved;
 
 	if (wanted(engine) || !worker_enter(worker))
@@ -163,26 +167,67 @@ unsigned int engine_round(struct engine *engine)
 	return moved;
 }
 
+/* Its progress thread, if it sleeps, does so until a time that this round may have changed. */
+static unsigned int drive(struct engine *engine, struct worker *worker)
+{
+	unsigned int moved = engine_core_round(engine, worker->number);
+	uint32_t driven = __atomic_load_n(&worker->driven, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&worker->driven, driven + 1, __ATOMIC_RELAXED);
+	if (__builtin_expect(sleep_asleep(worker), 0))
+		sleep_wake(worker);
+	return moved;
+}
+
+unsigned int engine_round(struct engine *engine)
+{
+	unsigned int moved = 0;
+
+	for (uint32_t i = engine->dedicated; i < engine->cores.count; i++)
+		moved += drive(engine, engine->workers[i]);
+	return moved;
+}
+
+/* Token by token, in ascending order: see engine_hold_others(). */
+static void take_tokens(struct engine *engine, uint32_t first)
+{
+	__atomic_fetch_add(&engine->stopping, 1, __ATOMIC_RELAXED);
+	for (uint32_t i = first; i < engine->cores.count; i++)
+		while (!worker_enter(engine->workers[i]))
+			sched_yield();
+}
+
+static void give_tokens(struct engine *engine, uint32_t first)
+{
+	for (uint32_t i = engine->cores.count; i-- > first;)
+		worker_leave(engine->workers[i]);
+	__atomic_fetch_sub(&engine->stopping, 1, __ATOMIC_RELAXED);
+}
+
 void engine_pause(struct engine *engine)
 {
 	uint64_t now;
 
-	__atomic_fetch_add(&engine->stopping, 1, __ATOMIC_RELAXED);
-	for (uint32_t i = 0; i < ENGINE_CORES; i++)
-		while (!worker_enter(engine->workers[i]))
-			sched_yield();
+	take_tokens(engine, 0);
 	pthread_mutex_lock(&engine->control);
 	now = engine->clock(engine->clock_context);
-	for (uint32_t i = 0; i < ENGINE_CORES; i++)
-		engine->workers[i]->core.now = now;
+	for_each_worker(worker, engine) worker->core.now = now;
 }
 
 void engine_resume(struct engine *engine)
 {
 	pthread_mutex_unlock(&engine->control);
-	for (uint32_t i = ENGINE_CORES; i-- > 0;)
-		worker_leave(engine->workers[i]);
-	__atomic_fetch_sub(&engine->stopping, 1, __ATOMIC_RELAXED);
+	give_tokens(engine, 0);
+}
+
+void engine_hold_others(struct engine *engine)
+{
+	take_tokens(engine, 1);
+}
+
+void engine_release_others(struct engine *engine)
+{
+	give_tokens(engine, 1);
 }
 
 uint64_t engine_next_timer(struct engine *engine)
@@ -190,8 +235,9 @@ uint64_t engine_next_timer(struct engine *engine)
 	uint64_t next = UINT64_MAX;
 
 	engine_pause(engine);
-	for (uint32_t i = 0; i < ENGINE_CORES; i++) {
-		uint64_t timer = worker_next_timer(engine->workers[i]);
+	for_each_worker(worker, engine)
+	{
+		uint64_t timer = worker_next_timer(worker);
 
 		next = timer < next ? timer : next;
 	}
@@ -200,9 +246,8 @@ uint64_t engine_next_timer(struct engine *engine)
 }
 
 /* Whoever is inside a round is busy. */
-bool engine_busy(struct engine *engine)
+static bool is_busy(struct engine *engine, struct worker *worker)
 {
-	struct worker *worker = engine->workers[0];
 	bool busy;
 
 	if (wanted(engine) || !worker_enter(worker))
@@ -210,4 +255,10 @@ bool engine_busy(struct engine *engine)
 	busy = worker_busy(worker);
 	worker_leave(worker);
 	return busy;
+}
+
+bool engine_busy(struct engine *engine)
+{
+	for_each_worker(worker, engine) if (is_busy(engine, worker)) return true;
+	return false;
 }

@@ -15,13 +15,15 @@ struct engine;
 
 enum engine_mode {
 	ENGINE_INLINE,	  /* whoever polls drives it: engine_round() */
-	ENGINE_DEDICATED, /* a core of its own calls engine_round() in a loop */
+	ENGINE_DEDICATED, /* each core has a thread of its own: serve.h */
+	ENGINE_MIXED,	  /* some have, the others are driven */
 };
 
 struct engine_config {
-	const char *name; /* the device's: "uroce0" */
-	enum engine_mode mode;
-	struct port *port;		  /* the engine closes it */
+	const char *name;   /* the device's: "uroce0" */
+	uint32_t cores;	    /* 0: one; at most 16, and no more than the port has queues */
+	uint32_t dedicated; /* how many of them, the first ones, have a thread of their own */
+	struct port *port;  /* the engine closes it */
 	uint64_t (*clock)(void *context); /* ns, monotonic */
 	void *clock_context;
 	uint64_t seed;	 /* 0: from the system */
@@ -32,8 +34,8 @@ struct engine_config {
 	uint32_t tx_burst;    /* packets a round and QP; 0: default */
 };
 
-/* 0, -EINVAL, -EEXIST (an engine of this process has that name), -ENOMEM, -errno. On failure the
- * port stays the caller's. */
+/* 0, -EINVAL (name, port, clock, or a number out of range), -EEXIST (an engine of this process has
+ * that name), -ENOMEM, -errno. On failure the port stays the caller's. */
 int engine_create(const struct engine_config *config, struct engine **engine);
 /* -EBUSY while clients are attached. Nobody drives it any more; closes the port. */
 int engine_destroy(struct engine *engine);
@@ -42,10 +44,12 @@ const char *engine_name(const struct engine *engine);
 enum engine_mode engine_mode(const struct engine *engine);
 
 /*
- * One round: commands, receive, timers, send. Takes the worker's token by try-lock; returns packets
- * received and sent, and 0 at once if another thread has the token.
+ * One round of each core that is driven: commands, receive, timers, send. Takes a core's token by
+ * try-lock, and leaves out cores that other threads are at. Returns packets received and sent.
  */
 unsigned int engine_round(struct engine *engine);
+/* One round of one core, for the thread that it has. */
+unsigned int engine_core_round(struct engine *engine, uint32_t core);
 /* When the next timer is due (ns of the engine's clock), for who sleeps or simulates. UINT64_MAX:
  * none. */
 uint64_t engine_next_timer(struct engine *engine);

@@ -13,6 +13,8 @@
 
 struct worker;
 
+/* A source and what it keeps belong to one core; an object that several cores raise events of has
+ * one for each. */
 void events_init(struct event_source *source, uint32_t object);
 /* type: enum ibv_event_type or UROCE_ABI_EVENT_COMP. channel: where; NULL: counted as unheard. */
 void events_raise(struct worker *worker, struct engine_channel *channel,
@@ -22,8 +24,9 @@ void events_forget(struct event_source *source);
 /* Tries to tell what is kept. */
 void events_retry(struct worker *worker);
 
-void events_channel_init(struct engine_channel *channel);
-/* The channel goes; no source uses it any more. */
-void events_channel_forget(struct engine_channel *channel);
+/* NULL: no memory. */
+struct engine_channel *events_channel_create(uint32_t cores);
+/* The channel goes, between rounds of all cores; no source uses it any more. */
+void events_channel_forget(struct engine_channel *channel, uint32_t cores);
 
 #endif

@@ -12,7 +12,6 @@ void loopback_init(struct worker *worker)
 
 unsigned int loopback_run(struct worker *worker)
 {
-	struct port *port = worker->engine->port;
 	struct outlet *outlet = &worker->to_self;
 	struct packet *frames = outlet->out;
 	uint32_t count = outlet->count;
@@ -22,8 +21,7 @@ unsigned int loopback_run(struct worker *worker)
 	worker->loopback.filling ^= 1;
 	outlet->out = worker->loopback.packets[worker->loopback.filling];
 	outlet->count = 0;
-	rx_deliver(worker, frames, count);
-	port->ops->release(port, worker->queue, frames, count);
+	rx_take(worker, frames, count);
 	worker->counters.looped_packets += count;
 	return count;
 }

@@ -28,8 +28,7 @@ enum object_kind {
 	OBJECT_CHANNEL,
 	OBJECT_CQ,
 	OBJECT_SRQ,
-	OBJECT_QP,
-	OBJECT_AH,
+	OBJECT_AH, /* QPs have tables of their own, at their cores */
 	OBJECT_KINDS,
 };
 
@@ -45,12 +44,18 @@ struct event_source {
 	uint32_t kept_completions;
 };
 
+/* What one core keeps for a channel: that core's alone. */
+struct channel_share {
+	struct engine_channel *channel;
+	struct list kept; /* struct event_source */
+	struct list node; /* of the worker's shares that have kept ones */
+};
+
 /* A completion channel, or the context's channel of asynchronous events. */
 struct engine_channel {
 	struct eventring events;
-	struct list kept; /* struct event_source */
-	struct list node; /* of the worker's channels that have kept ones */
 	uint32_t uses;
+	struct channel_share share[]; /* by core */
 };
 
 struct engine_pd {
@@ -69,28 +74,35 @@ struct engine_key {
 	uint64_t length;
 };
 
-struct engine_cq {
-	struct cq_ring ring; /* of this engine's one core */
-	struct list
-		touched; /* in the worker's list: completions since the last look at the arm word */
-	struct list failed; /* likewise: overran */
-	struct engine_channel *channel;
+/* A core's part of a CQ: that core's alone. */
+struct cq_share {
+	struct cq_ring ring;
+	struct engine_cq *cq;
+	struct list touched; /* of the worker's: completions since the last look at the arm word */
+	struct list failed;  /* likewise: overran, or the CQ did at another core */
+	struct list mail;    /* of the worker's inbox: it did at another core */
 	struct event_source completions;
 	struct event_source events;
-	struct client *client;
 	struct list senders;   /* struct engine_qp, by send_node */
 	struct list receivers; /* by recv_node */
+};
+
+struct engine_cq {
+	struct engine_channel *channel;
+	struct client *client;
+	uint32_t handle;
 	uint32_t uses;
-	bool reported; /* IBV_EVENT_CQ_ERR was raised */
+	uint32_t reported;	 /* atomic; 1: IBV_EVENT_CQ_ERR was raised, all its QPs are told */
+	struct cq_share share[]; /* by core */
 };
 
 struct engine_srq {
 	struct wq_engine wq;
-	uint32_t limit; /* armed while not 0 */
+	uint32_t limit; /* atomic; armed while not 0 */
 	struct engine_pd *pd;
 	struct client *client;
-	struct event_source events;
 	uint32_t uses;
+	struct event_source events[]; /* by core */
 };
 
 /* Where a path's packets go first; the port's name for it holds until the port gives it up. */
@@ -105,8 +117,8 @@ struct engine_qp {
 	struct rc_qp *rc;
 	struct outlet *outlet; /* where its packets go */
 	struct list active;    /* of the outlet's active ones */
-	struct engine_cq *send_cq;
-	struct engine_cq *recv_cq;
+	struct cq_share *send_cq;
+	struct cq_share *recv_cq;
 	struct engine_srq *srq; /* or NULL */
 	struct worker *worker;	/* the core that owns it */
 	uint32_t handle;

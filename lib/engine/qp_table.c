@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* QPs by number: the hash, the slots, and the numbers that rest. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "qp_table.h"
 
 /* Numbers 2 to 0xFFFFFE. */
 #define FIRST_NUMBER 2u
-#define NUMBERS (0xffffffu - FIRST_NUMBER)
+#define LAST_NUMBER 0xfffffeu
+#define NUMBER_BITS 24u
 
-int qp_table_init(struct qp_table *table, uint32_t capacity)
+int qp_table_init(
+	struct qp_table *table, uint32_t capacity, const struct cores *cores, uint32_t core)
 {
 	int error;
 
-	*table = (struct qp_table){.capacity = capacity, .free = HASH_NONE};
+	*table = (struct qp_table){
+		.cores = *cores, .core = core, .capacity = capacity, .free = HASH_NONE};
 	error = hash_init(&table->numbers, capacity + QP_REST);
 	if (error)
 		return error;
@@ -52,14 +56,23 @@ static void give_slot(struct qp_table *table, uint32_t index)
 	table->free = index;
 }
 
-/* At most 1 of 15 numbers is taken, so this ends soon. */
+static bool is_free(const struct qp_table *table, uint32_t number)
+{
+	return number >= FIRST_NUMBER && number <= LAST_NUMBER &&
+		hash_get(&table->numbers, number) == HASH_NONE;
+}
+
+/* No more than all of the engine's QPs have numbers of one core: with 16 cores and as many QPs as
+ * can be, every other number is free. So this ends soon. */
 static uint32_t pick_number(const struct qp_table *table, struct random *random)
 {
+	uint32_t shift = table->cores.shift;
 	uint32_t number;
 
 	do
-		number = FIRST_NUMBER + (uint32_t)random_below(random, NUMBERS);
-	while (hash_get(&table->numbers, number) != HASH_NONE);
+		number = (uint32_t)random_below(random, 1u << (NUMBER_BITS - shift)) << shift |
+			table->core;
+	while (!is_free(table, number));
 	return number;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * QPs by number, for packets. A number is random among the free ones (EP-16), never 0 or 1 (QP0 and
- * QP1) nor 0xFFFFFF (multicast); one that was in use rests before it may come again, so that late
- * packets of an old connection meet nothing.
+ * QPs of one core by number, for packets. A number is random among the free ones of that core
+ * (EP-16), never 0 or 1 (QP0 and QP1) nor 0xFFFFFF (multicast); one that was in use rests before it
+ * may come again, so that late packets of an old connection meet nothing.
  *
  * What outlives a burst names a QP by index and generation: a name whose QP is gone leads nowhere.
  */
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core.h"
 #include "hash.h"
 #include "random.h"
 
@@ -29,6 +30,8 @@ struct qp_slot {
 };
 
 struct qp_table {
+	struct cores cores;
+	uint32_t core;	     /* whose numbers these are */
 	struct hash numbers; /* to an index, or QP_RESTING */
 	struct qp_slot *slots;
 	uint32_t capacity;
@@ -44,7 +47,8 @@ struct qp_table {
 #define QP_REST 4096u
 
 /* 0 or -ENOMEM. */
-int qp_table_init(struct qp_table *table, uint32_t capacity);
+int qp_table_init(
+	struct qp_table *table, uint32_t capacity, const struct cores *cores, uint32_t core);
 void qp_table_fini(struct qp_table *table);
 /* Gives the QP a number and a name. 0, or -ENOMEM: full. */
 int qp_table_add(struct qp_table *table, struct random *random, struct engine_qp *qp,

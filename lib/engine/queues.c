@@ -8,6 +8,7 @@
 
 #include "events.h"
 #include "log.h"
+#include "mail.h"
 #include "state.h"
 #include "wqe.h"
 
@@ -85,12 +86,17 @@ static uint32_t posted(struct rc_core *core, struct rc_qp *rc)
 	return posted_in(&to_qp(rc)->sq);
 }
 
+/* Of the cores that see it undershot, the one that disarms it raises the event. */
 void queues_check_limit(struct worker *worker, struct engine_srq *srq)
 {
-	if (srq->limit == 0 || posted_in(&srq->wq) >= srq->limit)
+	uint32_t limit = __atomic_load_n(&srq->limit, __ATOMIC_RELAXED);
+
+	if (limit == 0 || posted_in(&srq->wq) >= limit)
 		return;
-	srq->limit = 0;
-	events_raise(worker, client_events(srq->client), &srq->events, IBV_EVENT_SRQ_LIMIT_REACHED);
+	if (__atomic_compare_exchange_n(
+		    &srq->limit, &limit, 0, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		events_raise(worker, client_events(srq->client), &srq->events[worker->number],
+			IBV_EVENT_SRQ_LIMIT_REACHED);
 }
 
 /* ---- completions ---- */
@@ -115,21 +121,21 @@ static void fill(struct uroce_abi_cqe *cqe, const struct engine_qp *qp,
 	};
 }
 
-static void complete(struct worker *worker, struct engine_cq *cq, const struct engine_qp *qp,
+static void complete(struct worker *worker, struct cq_share *share, const struct engine_qp *qp,
 	const struct rc_completion *completion)
 {
-	struct uroce_abi_cqe *cqe = cq_slot(&cq->ring);
+	struct uroce_abi_cqe *cqe = cq_slot(&share->ring);
 
 	if (!cqe) {
 		worker->counters.cq_overruns++;
-		if (!list_linked(&cq->failed))
-			list_append(&worker->failed, &cq->failed);
+		if (!list_linked(&share->failed))
+			list_append(&worker->failed, &share->failed);
 		return;
 	}
 	fill(cqe, qp, completion, worker->core.now);
-	cq_push(&cq->ring, completion->solicited || completion->status != IBV_WC_SUCCESS);
-	if (!list_linked(&cq->touched))
-		list_append(&worker->touched, &cq->touched);
+	cq_push(&share->ring, completion->solicited || completion->status != IBV_WC_SUCCESS);
+	if (!list_linked(&share->touched))
+		list_append(&worker->touched, &share->touched);
 }
 
 static void complete_send(
@@ -203,40 +209,47 @@ void queues_reset(struct engine_qp *qp)
 
 /* ---- the end of a round ---- */
 
-/* Man ibv_create_cq, IBTA 11.6.3.1: the CQ is in error, and so are the QPs that use it. */
-static void report_overrun(struct worker *worker, struct engine_cq *cq)
+static void report_overrun(struct worker *worker, struct cq_share *share)
 {
-	if (!cq->reported) {
-		cq->reported = true;
-		if (log_limited(&worker->log, worker->core.now))
-			log_warning(
-				"%s: client %u: CQ %u of %u entries overran: it and its QPs are "
-				"in error",
-				worker->engine->name, cq->client->number, cq->events.object,
-				cq->ring.depth);
-		events_raise(worker, client_events(cq->client), &cq->events, IBV_EVENT_CQ_ERR);
-	}
-	list_for_each_safe (sender, &cq->senders)
+	struct engine_cq *cq = share->cq;
+
+	if (__atomic_exchange_n(&cq->reported, 1, __ATOMIC_RELAXED))
+		return;
+	if (log_limited(&worker->log, worker->core.now))
+		log_warning("%s: client %u: CQ %u of %u entries overran: it and its QPs are in "
+			    "error",
+			worker->engine->name, cq->client->number, cq->handle, share->ring.depth);
+	events_raise(worker, client_events(cq->client), &share->events, IBV_EVENT_CQ_ERR);
+	mail_failed_cq(worker, cq);
+}
+
+/* Man ibv_create_cq, IBTA 11.6.3.1: the CQ is in error, and so are the QPs that use it, those of
+ * other cores by a mail to them. */
+static void fail_qps(struct worker *worker, struct cq_share *share)
+{
+	list_for_each_safe (sender, &share->senders)
 		rc_error(&worker->core, container_of(sender, struct engine_qp, send_node)->rc);
-	list_for_each_safe (receiver, &cq->receivers)
+	list_for_each_safe (receiver, &share->receivers)
 		rc_error(&worker->core, container_of(receiver, struct engine_qp, recv_node)->rc);
 }
 
 void queues_settle(struct worker *worker)
 {
 	while (!list_empty(&worker->failed)) {
-		struct engine_cq *cq =
-			container_of(list_first(&worker->failed), struct engine_cq, failed);
+		struct cq_share *share =
+			container_of(list_first(&worker->failed), struct cq_share, failed);
 
-		list_remove(&cq->failed);
-		report_overrun(worker, cq);
+		list_remove(&share->failed);
+		report_overrun(worker, share);
+		fail_qps(worker, share);
 	}
 	while (!list_empty(&worker->touched)) {
-		struct engine_cq *cq =
-			container_of(list_first(&worker->touched), struct engine_cq, touched);
+		struct cq_share *share =
+			container_of(list_first(&worker->touched), struct cq_share, touched);
 
-		list_remove(&cq->touched);
-		if (cq_arm_check(&cq->ring, cq->ring.ring) && cq->channel)
-			events_raise(worker, cq->channel, &cq->completions, UROCE_ABI_EVENT_COMP);
+		list_remove(&share->touched);
+		if (cq_arm_check(&share->ring, share->cq->share[0].ring.ring) && share->cq->channel)
+			events_raise(worker, share->cq->channel, &share->completions,
+				UROCE_ABI_EVENT_COMP);
 	}
 }

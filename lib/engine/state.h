@@ -3,13 +3,15 @@
  * The engine's state. Two kinds of it:
  *
  *   struct worker   one core's: only whoever has its token touches it, for one round at a time.
- *                   In inline mode that is any thread that drives; in dedicated mode the core, and
- *                   between its rounds whoever stops it (attach, detach, destroy).
+ *                   That is the core's own thread, or, if it has none, any thread that drives;
+ *                   and between rounds whoever stops it (attach, detach, destroy, exclusive
+ *                   commands).
  *   struct engine   what cores share: set up before the first round, or changed by commands under
  *                   the control lock, which the data path never takes.
  *
- * An engine has one core; what belongs to a core lies in struct worker, and a QP knows its own, so
- * that more of them change nothing in the files of the data path.
+ * What belongs to a QP belongs to its core: the numbers and handles of QPs carry their core's
+ * number in their lowest bits, so that each core has tables of its own for them, and whoever sees
+ * one knows where it belongs (core.h).
  */
 #ifndef UROCE_ENGINE_STATE_H
 #define UROCE_ENGINE_STATE_H
@@ -18,9 +20,11 @@
 #include <sys/types.h>
 
 #include "client.h"
+#include "core.h"
 #include "counters.h"
 #include "engine.h"
 #include "handle.h"
+#include "handover.h"
 #include "limit.h"
 #include "log.h"
 #include "object.h"
@@ -29,13 +33,13 @@
 #include "random.h"
 #include "rc.h"
 #include "scheduler.h"
-
-#define ENGINE_CORES 1u
+#include "sleep.h"
 
 #define TX_BUFFERS 128u /* kept at hand for packets to come */
 #define TX_BURST 32u	/* packets a QP and turn, unless configured */
 #define TX_QUEUE 256u	/* packets that wait for the port */
 #define LOOP_QUEUE 256u /* packets a round to addresses of our own */
+#define HANDOVERS 1024u /* packets on their way from one core to another */
 
 /* Packets to own addresses: filled by this round's scheduler, delivered by the next round. */
 struct loopback {
@@ -59,10 +63,11 @@ struct worker {
 	struct outlet to_port;
 	struct outlet to_self;
 	struct outlet flushing; /* QPs in ERR */
-	struct list touched;	/* struct engine_cq */
+	struct qp_table qps;
+	struct list touched; /* struct cq_share */
 	struct list failed;
-	struct list kept;    /* struct engine_channel */
-	struct list pending; /* struct command */
+	struct list kept;    /* struct channel_share */
+	struct list pending; /* struct command: they run every round until they are done */
 	uint64_t service_due;
 	bool asked; /* a neighbour, in this round */
 	struct refresh refresh;
@@ -73,14 +78,24 @@ struct worker {
 	struct packet buffers[TX_BUFFERS];
 	struct packet waiting[TX_QUEUE];
 	struct loopback loopback;
-	struct port_info info; /* as last seen, to tell what has changed */
+	struct port_info info;		     /* as last seen, to tell what has changed */
+	struct handover *inbound[CORES_MAX]; /* by the core that gives; NULL: itself, or none */
+
+	/* Commands and failed CQs that other cores have put here, under the control lock. */
+	struct list inbox;	  /* struct command */
+	struct list inbox_failed; /* struct cq_share, by mail */
 
 	uint32_t token UROCE_ABI_ALIGNED; /* atomic; 1: a round is under way */
+	uint32_t rounds;		  /* atomic; how many have ended */
+	uint32_t mail;			  /* atomic; 1: look into the inboxes */
+	uint32_t driven;		  /* atomic; rounds by others than who serves it */
+	struct sleep sleep UROCE_ABI_ALIGNED;
 };
 
 struct engine {
 	char name[64];
-	enum engine_mode mode;
+	uint32_t dedicated; /* cores that have a thread each, the first ones; others are driven */
+	struct serve *progress; /* atomic; the driven ones' progress thread, or NULL */
 	struct port *port;
 	uint64_t (*clock)(void *context);
 	void *clock_context;
@@ -90,12 +105,13 @@ struct engine {
 	bool memfd_regions;
 	pid_t process; /* a child of fork() has no engine */
 
-	struct worker *workers[ENGINE_CORES];
+	struct cores cores;
+	struct worker *workers[CORES_MAX];
 	struct mem_table *mem;
-	struct qp_table qps;
 
 	pthread_mutex_t control;  /* for what follows, and for changes of what is above */
 	struct random random;	  /* QP numbers */
+	uint32_t qp_count;	  /* of all cores */
 	struct handle_table pds;  /* numbers of protection domains */
 	struct engine_key **keys; /* by index */
 	struct list clients;	  /* changed only while all workers are paused */
@@ -111,9 +127,22 @@ static inline struct worker *to_worker(struct rc_core *core)
 	return (struct worker *)(void *)core;
 }
 
+#define for_each_worker(each, engine)                                                              \
+	for (struct worker *const *each##_at = (engine)->workers, *each;                           \
+		each##_at < (engine)->workers + (engine)->cores.count && (each = *each##_at);      \
+		each##_at++)
+
 /* Between rounds: takes the workers' tokens, and sets their clocks. Any thread that isn't inside a
  * round. Pairs with engine_resume(). */
 void engine_pause(struct engine *engine);
 void engine_resume(struct engine *engine);
+
+/*
+ * The same from inside a round of core 0, which has its own token already: nobody but core 0 takes
+ * several tokens, and all others take them in ascending order, so that none waits for the other.
+ * The caller doesn't hold the control lock, which the others' rounds may want.
+ */
+void engine_hold_others(struct engine *engine);
+void engine_release_others(struct engine *engine);
 
 #endif

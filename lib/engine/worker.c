@@ -13,16 +13,19 @@
 #include "command.h"
 #include "events.h"
 #include "loopback.h"
+#include "mail.h"
 #include "queues.h"
 #include "rx.h"
+#include "sleep.h"
 #include "state.h"
 #include "tx.h"
 
+/* Core 0 does that; a question that another one has had the port ask is repeated by it, too. */
 static void service_port(struct worker *worker)
 {
 	struct port *port = worker->engine->port;
 
-	if (!worker->asked && worker->core.now < worker->service_due)
+	if (worker->number != 0 || (!worker->asked && worker->core.now < worker->service_due))
 		return;
 	worker->asked = false;
 	worker->service_due = port->ops->service(port, worker->core.now);
@@ -41,6 +44,7 @@ unsigned int worker_round(struct worker *worker)
 	announce_take(worker);
 
 	moved = rx_run(worker);
+	moved += rx_inbound(worker);
 	moved += loopback_run(worker);
 	rc_core_run_timers(&worker->core);
 
@@ -58,33 +62,40 @@ unsigned int worker_round(struct worker *worker)
 
 /* ---- who may ---- */
 
-/* Acquire: pairs with the release in worker_leave(): the last round's writes are seen. */
+/* Acquire: pairs with the release in worker_leave(): the last round's writes are seen. Full
+ * barrier: pairs with is_inside() in quiescence.c. */
 bool worker_enter(struct worker *worker)
 {
-	return __atomic_exchange_n(&worker->token, 1, __ATOMIC_ACQUIRE) == 0;
+	return __atomic_exchange_n(&worker->token, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
+/* Both releases: what was done in the round has been done for whoever sees it over. */
 void worker_leave(struct worker *worker)
 {
+	uint32_t rounds = __atomic_load_n(&worker->rounds, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&worker->rounds, rounds + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&worker->token, 0, __ATOMIC_RELEASE);
 }
 
 /* ---- for those who wait ---- */
 
-static bool client_waits(const struct client *client)
+static bool client_waits(const struct worker *worker, const struct client *client)
 {
-	return __atomic_load_n(&client->header->doorbell.posted, __ATOMIC_RELAXED) != 0 ||
-		!sendring_empty(client->rings);
+	bool commands = worker->number == 0 &&
+		__atomic_load_n(&client->header->doorbell.posted, __ATOMIC_RELAXED) != 0;
+
+	return commands || !sendring_empty(client->core[worker->number].rings);
 }
 
 bool worker_busy(struct worker *worker)
 {
 	if (worker->to_port.length || worker->to_port.count || worker->to_self.length ||
 		worker->to_self.count || worker->flushing.length || !list_empty(&worker->touched) ||
-		!list_empty(&worker->failed))
+		!list_empty(&worker->failed) || mail_waits(worker) || rx_waits(worker))
 		return true;
 	list_for_each (node, &worker->engine->clients)
-		if (client_waits(container_of(node, struct client, node)))
+		if (client_waits(worker, container_of(node, struct client, node)))
 			return true;
 	return false;
 }
@@ -93,6 +104,8 @@ uint64_t worker_next_timer(const struct worker *worker)
 {
 	uint64_t timer = timers_next(&worker->core.timers);
 
+	if (worker->number != 0)
+		return timer;
 	return timer < worker->service_due ? timer : worker->service_due;
 }
 
@@ -103,18 +116,32 @@ static void init(struct worker *worker, struct engine *engine, uint32_t number, 
 	worker->engine = engine;
 	worker->number = number;
 	worker->queue = (uint16_t)number;
+	worker->sleep.wake = -1;
 	worker->budget = budget ? budget : TX_BURST;
 	worker->core.free = worker->buffers;
 	list_init(&worker->touched);
 	list_init(&worker->failed);
 	list_init(&worker->kept);
 	list_init(&worker->pending);
+	list_init(&worker->inbox);
+	list_init(&worker->inbox_failed);
 	scheduler_init(&worker->to_port, worker->waiting, TX_QUEUE);
 	scheduler_init(&worker->flushing, NULL, 0);
 	loopback_init(worker);
 	/* Acquire: pairs with the port's release; info is as new as the epoch or newer. */
 	worker->refresh.epoch = __atomic_load_n(&engine->port->epoch, __ATOMIC_ACQUIRE);
 	engine->port->ops->info(engine->port, &worker->info);
+}
+
+/* From each other core. */
+static int make_inbound(struct worker *worker)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < worker->engine->cores.count && !error; i++)
+		if (i != worker->number)
+			error = handover_create(HANDOVERS, &worker->inbound[i]);
+	return error;
 }
 
 int worker_create(struct engine *engine, uint32_t number, uint64_t seed, uint32_t budget,
@@ -132,8 +159,25 @@ int worker_create(struct engine *engine, uint32_t number, uint64_t seed, uint32_
 		return error;
 	}
 	init(worker, engine, number, budget);
+	error = qp_table_init(&worker->qps, engine->max_qp, &engine->cores, number);
+	if (!error)
+		error = make_inbound(worker);
+	if (error) {
+		worker_destroy(worker);
+		return error;
+	}
 	*created = worker;
 	return 0;
+}
+
+static void drain_inbound(struct worker *worker, struct handover *inbound)
+{
+	struct port *port = worker->engine->port;
+	struct packet frames[PORT_BURST];
+	uint32_t count;
+
+	while ((count = handover_take(inbound, frames, PORT_BURST)) > 0)
+		port->ops->release(port, worker->queue, frames, count);
 }
 
 void worker_destroy(struct worker *worker)
@@ -141,6 +185,13 @@ void worker_destroy(struct worker *worker)
 	if (!worker)
 		return;
 	tx_fini(worker);
+	for (uint32_t i = 0; i < CORES_MAX; i++)
+		if (worker->inbound[i]) {
+			drain_inbound(worker, worker->inbound[i]);
+			handover_destroy(worker->inbound[i]);
+		}
+	sleep_fini(worker);
+	qp_table_fini(&worker->qps);
 	rc_core_fini(&worker->core);
 	free(worker);
 }

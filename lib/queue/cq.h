@@ -64,6 +64,11 @@ uint32_t cq_pending(const struct cq_ring *ring);
  * taken over the resize before. 0, -ENOMEM, -EINVAL: more completions are pending than fit.
  */
 int cq_ring_resize(struct region *region, struct cq_ring *ring, uint32_t depth);
+/* Its two steps, for a CQ of several rings, of which all or none are resized: the memory (0 or
+ * -ENOMEM), then the move, which cannot fail if what is pending fits. */
+int cq_slots_alloc(struct region *region, uint32_t depth, uroce_abi_ref *slots);
+void cq_slots_free(struct region *region, uint32_t depth, uroce_abi_ref slots);
+void cq_ring_move(struct region *region, struct cq_ring *ring, uint32_t depth, uroce_abi_ref slots);
 
 /* ---- the front's side; the caller holds the CQ's front lock ---- */
 

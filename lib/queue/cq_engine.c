@@ -139,30 +139,45 @@ static void announce_move(struct cq_ring *cq)
 	__atomic_fetch_add(&ring->engine.moves, 1, __ATOMIC_RELEASE);
 }
 
+int cq_slots_alloc(struct region *region, uint32_t depth, uroce_abi_ref *slots)
+{
+	if (depth > RING_DEPTH_MAX)
+		return -ENOMEM;
+	*slots = region_alloc(region, slots_size(ring_slots(depth)));
+	return *slots ? 0 : -ENOMEM;
+}
+
+void cq_slots_free(struct region *region, uint32_t depth, uroce_abi_ref slots)
+{
+	region_free(region, slots, slots_size(ring_slots(depth)));
+}
+
 /*
  * Pending completions stay where they are; the front carries them over. The new slots have room
  * for them, since whether a completion fits is a matter of positions alone.
  */
-int cq_ring_resize(struct region *region, struct cq_ring *cq, uint32_t depth)
+void cq_ring_move(struct region *region, struct cq_ring *cq, uint32_t depth, uroce_abi_ref slots)
 {
-	uroce_abi_ref ref;
-	uint64_t size;
-
-	if (depth > RING_DEPTH_MAX)
-		return -ENOMEM;
-	if (cq_pending(cq) > depth)
-		return -EINVAL;
-	size = slots_size(ring_slots(depth));
-	ref = region_alloc(region, size);
-	if (!ref)
-		return -ENOMEM;
 	region_free(region, cq->old_ref, slots_size(cq->old_slots));
 	cq->old_ref = cq->slots_ref;
 	cq->old_slots = cq->mask + 1;
-	cq->slots = region_at(region_engine_view(region), ref, size);
-	cq->slots_ref = ref;
+	cq->slots = region_at(region_engine_view(region), slots, slots_size(ring_slots(depth)));
+	cq->slots_ref = slots;
 	cq->mask = ring_slots(depth) - 1;
 	cq->depth = depth;
 	announce_move(cq);
+}
+
+int cq_ring_resize(struct region *region, struct cq_ring *cq, uint32_t depth)
+{
+	uroce_abi_ref slots;
+	int error;
+
+	if (depth <= RING_DEPTH_MAX && cq_pending(cq) > depth)
+		return -EINVAL;
+	error = cq_slots_alloc(region, depth, &slots);
+	if (error)
+		return error;
+	cq_ring_move(region, cq, depth, slots);
 	return 0;
 }

@@ -44,7 +44,7 @@ static int work(void *argument)
 	struct uroce_engine *engine = argument;
 
 	while (!__atomic_load_n(&engine->stop, __ATOMIC_RELAXED))
-		engine_round(engine->engine);
+		engine_core_round(engine->engine, 0);
 	/* Release: pairs with the acquire in stop_worker(). EAL orders this as well, but where no
 	 * sanitizer looks. */
 	__atomic_store_n(&engine->left, 1, __ATOMIC_RELEASE);
@@ -96,7 +96,8 @@ static int create(struct uroce_engine *engine, struct engine_config *config, con
 static int open_engine(struct uroce_engine *engine, const struct arguments *arguments)
 {
 	struct engine_config config = {
-		.mode = arguments->mode,
+		.cores = 1,
+		.dedicated = arguments->mode == ENGINE_DEDICATED,
 		.clock = clock_read,
 		.clock_context = &engine->clock,
 		.max_qp = arguments->max_qp,

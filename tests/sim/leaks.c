@@ -12,7 +12,7 @@ void leaks_count(struct engine *engine, struct leaks *leaks)
 	*leaks = (struct leaks){
 		.region = region_used(client->region),
 		.keys = mem_count(engine->mem),
-		.qps = engine->qps.count,
+		.qps = engine->qp_count,
 		.timers = worker->core.timers.reserved,
 		.pending = worker->core.timers.count,
 		.waiting =

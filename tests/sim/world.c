@@ -154,7 +154,6 @@ static void open_end(struct world *world, uint32_t number)
 	struct loop_end_config attachment = {.mtu = 4200, .gid_count = 2};
 	uint8_t six[16] = {0xfd, 0x99, [15] = (uint8_t)(number + 1)};
 	struct engine_config config = {
-		.mode = ENGINE_INLINE,
 		.clock = read_clock,
 		.clock_context = world,
 		.seed = world->seed * WORLD_ENDS + number + 1,

@@ -56,7 +56,7 @@ static void message(void)
 	CU_ASSERT_EQUAL(local_door(false, &door), -EPROTO);
 	CU_ASSERT_PTR_NOT_NULL(strstr(line, "version 777"));
 	CU_ASSERT_PTR_NOT_NULL(strstr(line, "555 bytes"));
-	CU_ASSERT_PTR_NOT_NULL(strstr(line, "version 1 "));
+	CU_ASSERT_PTR_NOT_NULL(strstr(line, "version 2 "));
 	log_set_sink(NULL);
 }
 

@@ -104,11 +104,11 @@ static void dies_with_everything_live(void)
 	front_connect(&rig.fronts[0], &qp, RIG_ADDRESS, &rig.fronts[1], &qp_b, RIG_ADDRESS + 1);
 	front_attach(&rig, 0, &dying);
 	make_everything(&rig, &dying, channels);
-	CU_ASSERT_EQUAL(rig.engines[0]->qps.count, 4);
+	CU_ASSERT_EQUAL(rig.engines[0]->qp_count, 4);
 	CU_ASSERT(mem_count(rig.engines[0]->mem) == 3);
 	CU_ASSERT(worker->core.timers.count > 0);
 	front_detach(&dying);
-	CU_ASSERT_EQUAL(rig.engines[0]->qps.count, 1);
+	CU_ASSERT_EQUAL(rig.engines[0]->qp_count, 1);
 	CU_ASSERT_EQUAL(mem_count(rig.engines[0]->mem), 0);
 	CU_ASSERT_EQUAL(rig.engines[0]->pds.live, 1);
 	CU_ASSERT_EQUAL(worker->core.timers.count, 0);

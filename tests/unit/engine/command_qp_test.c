@@ -117,7 +117,7 @@ static void too_many(void)
 	command = front_qp_request(front, cq.handle, 0);
 	CU_ASSERT_EQUAL(front_command(front, &command), -ENOMEM);
 	CU_ASSERT_EQUAL(region_used(front->client->region), used);
-	CU_ASSERT_EQUAL(rig.engines[0]->qps.count, 256);
+	CU_ASSERT_EQUAL(rig.engines[0]->qp_count, 256);
 	rig_close(&rig);
 }
 
@@ -141,7 +141,7 @@ static void no_room(void)
 	command.u.create_qp.cap.max_recv_sge = 32;
 	CU_ASSERT_EQUAL(front_command(front, &command), -ENOMEM);
 	CU_ASSERT_EQUAL(region_used(front->client->region), used);
-	CU_ASSERT_EQUAL(rig.engines[0]->qps.count, 0);
+	CU_ASSERT_EQUAL(rig.engines[0]->qp_count, 0);
 	rig_close(&rig);
 }
 

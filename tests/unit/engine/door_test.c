@@ -16,7 +16,7 @@ static void engines_are_listed(void)
 
 	CU_ASSERT_PTR_NULL(door->engine(0));
 	rig_open(&rig);
-	CU_ASSERT_EQUAL(door->version, 1);
+	CU_ASSERT_EQUAL(door->version, 2);
 	CU_ASSERT_EQUAL(door->size, sizeof(struct door));
 	CU_ASSERT_PTR_EQUAL(door->engine(0), rig.engines[0]);
 	CU_ASSERT_PTR_EQUAL(door->engine(1), rig.engines[1]);
@@ -59,7 +59,7 @@ static void engines_with_clients_stay(void)
 /* Inline: whoever drives does the work. Dedicated: the core does. */
 static void driving(void)
 {
-	struct engine_config dedicated = {.mode = ENGINE_DEDICATED};
+	struct engine_config dedicated = {.cores = 1, .dedicated = 1};
 	struct uroce_abi_command command = {.head.op = UROCE_ABI_NOP};
 	static struct rig rig;
 	struct front *front;

@@ -35,7 +35,11 @@ static void configurations(void)
 	BAD(config.name = name);
 	BAD(config.port = NULL);
 	BAD(config.clock = NULL);
-	BAD(config.mode = 2);
+	BAD(config.cores = 17);
+	BAD(config.dedicated = 2);
+	config.cores = 2;
+	BAD(config.dedicated = 3);
+	config.cores = 0;
 	BAD(config.max_qp = 1048577);
 	BAD(config.max_mr = 8388609);
 	BAD(config.tx_burst = 257);

@@ -3,6 +3,7 @@
  * their object. */
 #include "events.h"
 
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 struct fixture {
 	struct region *region;
 	struct worker worker;
-	struct engine_channel channel;
+	struct engine_channel *channel;
 	struct front_channel front;
 	struct event_source sources[QPS];
 };
@@ -22,29 +23,31 @@ struct fixture {
 static void fixture_open(struct fixture *f)
 {
 	CU_ASSERT_EQUAL_FATAL(region_create(1 << 20, false, 1, &f->region), 0);
+	f->channel = events_channel_create(1);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f->channel);
 	f->front.fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
 	f->worker.counters = (struct engine_counters){0};
 	list_init(&f->worker.kept);
 	CU_ASSERT_EQUAL_FATAL(
-		eventring_create(f->region, DEPTH, f->front.fd, &f->channel.events), 0);
+		eventring_create(f->region, DEPTH, f->front.fd, &f->channel->events), 0);
 	CU_ASSERT_EQUAL_FATAL(eventring_front_init(&f->front.events, region_engine_view(f->region),
-				      f->channel.events.ref, f->front.fd),
+				      f->channel->events.ref, f->front.fd),
 		0);
-	events_channel_init(&f->channel);
 	for (uint32_t i = 0; i < QPS; i++)
 		events_init(&f->sources[i], 10 + i);
 }
 
 static void fixture_close(struct fixture *f)
 {
-	eventring_destroy(f->region, &f->channel.events);
+	eventring_destroy(f->region, &f->channel->events);
 	region_destroy(f->region);
 	close(f->front.fd);
+	free(f->channel);
 }
 
 static void raise(struct fixture *f, uint32_t source, uint32_t type)
 {
-	events_raise(&f->worker, &f->channel, &f->sources[source], type);
+	events_raise(&f->worker, f->channel, &f->sources[source], type);
 }
 
 static void expect(struct fixture *f, uint32_t source, uint32_t type)

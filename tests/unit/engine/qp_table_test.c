@@ -14,6 +14,8 @@ static struct engine_qp *qp_of(uintptr_t n)
 	return (struct engine_qp *)(n + 1);
 }
 
+static const struct cores one = {.count = 1};
+
 static void numbers(void)
 {
 	struct random random;
@@ -22,7 +24,7 @@ static void numbers(void)
 	struct qp_name name;
 
 	random_seed(&random, 1);
-	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, MANY), 0);
+	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, MANY, &one, 0), 0);
 	for (uint32_t i = 0; i < MANY; i++) {
 		CU_ASSERT_EQUAL_FATAL(qp_table_add(&table, &random, qp_of(i), &qp_num, &name), 0);
 		CU_ASSERT(qp_num > 1 && qp_num < 0xffffff);
@@ -44,7 +46,7 @@ static void strange_numbers(void)
 	static const uint32_t rows[] = {0, 1, 2, 0xfffffe, 0xffffff, 0x1000000, UINT32_MAX};
 	struct qp_table table;
 
-	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 4), 0);
+	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 4, &one, 0), 0);
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		CU_ASSERT_PTR_NULL(qp_table_find(&table, rows[i]));
 	qp_table_fini(&table);
@@ -58,7 +60,7 @@ static void numbers_rest(void)
 	struct qp_table table;
 
 	random_seed(&random, 2);
-	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 1, &one, 0), 0);
 	for (uint32_t i = 1; i < 50000; i++) {
 		struct qp_name name;
 		uint32_t qp_num;
@@ -82,7 +84,7 @@ static void resting_numbers_are_passed_over(void)
 	uint32_t first[100], again;
 	struct qp_name name;
 
-	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 1), 0);
+	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 1, &one, 0), 0);
 	random_seed(&random, 3);
 	for (unsigned int i = 0; i < 100; i++) {
 		CU_ASSERT_EQUAL_FATAL(qp_table_add(&table, &random, qp_of(i), &first[i], &name), 0);
@@ -106,7 +108,7 @@ static void names_die(void)
 	uint32_t old_num, qp_num;
 
 	random_seed(&random, 4);
-	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 2), 0);
+	CU_ASSERT_EQUAL_FATAL(qp_table_init(&table, 2, &one, 0), 0);
 	CU_ASSERT_EQUAL(qp_table_add(&table, &random, qp_of(1), &old_num, &old), 0);
 	qp_table_remove(&table, old_num, old);
 	CU_ASSERT_PTR_NULL(qp_table_at(&table, old));

@@ -512,6 +512,16 @@ static int door_dedicated(struct client *client)
 	return client->engine->dedicated;
 }
 
+/* Nobody drives but the test. */
+static int door_served(struct client *client)
+{
+	return 0;
+}
+
+static void door_take_over(struct client *client)
+{
+}
+
 static void door_wake(struct client *client, uint32_t core)
 {
 }
@@ -526,6 +536,8 @@ __attribute__((visibility("default"))) const struct door uroce_engine_door = {
 	.detach = door_detach,
 	.drive = door_drive,
 	.dedicated = door_dedicated,
+	.served = door_served,
+	.take_over = door_take_over,
 	.wake = door_wake,
 };
 

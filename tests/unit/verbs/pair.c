@@ -22,7 +22,7 @@ static void *run_engine(void *argument)
 	struct end *end = argument;
 
 	while (!__atomic_load_n(&end->stop, __ATOMIC_RELAXED))
-		engine_round(end->engine);
+		engine_core_round(end->engine, 0);
 	return NULL;
 }
 
@@ -31,7 +31,7 @@ static void create_engine(struct pair *pair, unsigned int number)
 	struct end *end = &pair->end[number];
 	struct loop_end_config attachment = {.gid_count = 1};
 	struct engine_config config = {
-		.mode = pair->dedicated ? ENGINE_DEDICATED : ENGINE_INLINE,
+		.dedicated = pair->dedicated,
 		.clock = now_ns,
 		.region_size = 256u << 20,
 	};

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The thread of one or more cores: polls, keeps away, sleeps. */
+#include "serve.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "state.h"
+#include "worker.h"
+
+/* What a serving thread remembers from look to look. */
+struct watch {
+	struct serve *serve;
+	uint64_t active;	    /* when there was something to do */
+	uint32_t driven[CORES_MAX]; /* as last seen */
+};
+
+static struct worker *core_at(const struct serve *serve, uint32_t i)
+{
+	return serve->engine->workers[serve->first + i];
+}
+
+static uint64_t now_of(const struct serve *serve)
+{
+	return serve->engine->clock(serve->engine->clock_context);
+}
+
+static bool stopped(const struct serve *serve)
+{
+	return __atomic_load_n(&serve->stop, __ATOMIC_RELAXED) != 0;
+}
+
+/* ---- waiting ---- */
+
+static struct timespec to_timespec(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+}
+
+static int descriptor_of(const struct worker *worker)
+{
+	struct port *port = worker->engine->port;
+
+	return port->ops->descriptor ? port->ops->descriptor(port, worker->queue) : -ENOTSUP;
+}
+
+/* The descriptors that wake it. `deaf`: some port has none. */
+static nfds_t descriptors(const struct serve *serve, struct pollfd *fds, bool *deaf)
+{
+	nfds_t n = 0;
+
+	*deaf = false;
+	for (uint32_t i = 0; i < serve->count; i++) {
+		int port = descriptor_of(core_at(serve, i));
+
+		fds[n++] = (struct pollfd){.fd = core_at(serve, i)->sleep.wake, .events = POLLIN};
+		if (port >= 0)
+			fds[n++] = (struct pollfd){.fd = port, .events = POLLIN};
+		else
+			*deaf = true;
+	}
+	return n;
+}
+
+/* For so long, or until somebody says that he is going to wait: true. */
+static bool nap(const struct serve *serve)
+{
+	struct timespec time = to_timespec(serve->nap);
+	struct pollfd fds[CORES_MAX];
+	bool called = false;
+	uint64_t count;
+
+	for (uint32_t i = 0; i < serve->count; i++)
+		fds[i] = (struct pollfd){.fd = core_at(serve, i)->sleep.wake, .events = POLLIN};
+	if (ppoll(fds, serve->count, &time, NULL) <= 0)
+		return false;
+	for (uint32_t i = 0; i < serve->count; i++)
+		called |= read(fds[i].fd, &count, sizeof(count)) > 0;
+	return called;
+}
+
+static uint64_t next_timer(const struct serve *serve)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint32_t i = 0; i < serve->count; i++) {
+		uint64_t timer = worker_next_timer(core_at(serve, i));
+
+		next = timer < next ? timer : next;
+	}
+	return next;
+}
+
+/* Commands that wait for other cores or for a neighbour are looked at every so often. */
+static bool commands_wait(const struct serve *serve)
+{
+	for (uint32_t i = 0; i < serve->count; i++)
+		if (!list_empty(&core_at(serve, i)->pending))
+			return true;
+	return false;
+}
+
+static void wait_until(const struct serve *serve, uint64_t due, bool often)
+{
+	struct pollfd fds[2 * CORES_MAX];
+	uint64_t now = now_of(serve);
+	struct timespec time;
+	bool deaf;
+	nfds_t n = descriptors(serve, fds, &deaf);
+
+	if (due <= now)
+		return;
+	if ((deaf || often) && due - now > serve->nap)
+		due = now + serve->nap;
+	time = to_timespec(due - now);
+	ppoll(fds, n, due == UINT64_MAX ? NULL : &time, NULL);
+}
+
+/* ---- sleep ---- */
+
+/* Whoever is at a core now has work for it. */
+static bool enter_all(const struct serve *serve)
+{
+	for (uint32_t i = 0; i < serve->count; i++)
+		if (!worker_enter(core_at(serve, i))) {
+			while (i-- > 0)
+				worker_leave(core_at(serve, i));
+			return false;
+		}
+	return true;
+}
+
+static void leave_all(const struct serve *serve)
+{
+	for (uint32_t i = serve->count; i-- > 0;)
+		worker_leave(core_at(serve, i));
+}
+
+/* Says that the cores sleep and looks at everything once more. False: there is something. */
+static bool lie_down(const struct serve *serve)
+{
+	bool busy = false;
+
+	for (uint32_t i = 0; i < serve->count; i++)
+		sleep_begin(core_at(serve, i));
+	for (uint32_t i = 0; i < serve->count; i++)
+		busy |= worker_round(core_at(serve, i)) != 0 || worker_busy(core_at(serve, i));
+	return !busy;
+}
+
+static void get_up(const struct serve *serve)
+{
+	for (uint32_t i = 0; i < serve->count; i++)
+		sleep_end(core_at(serve, i));
+}
+
+static void sleep_all(struct serve *serve)
+{
+	bool sleeps, often;
+	uint64_t due;
+
+	if (__atomic_load_n(&serve->engine->stopping, __ATOMIC_RELAXED) || !enter_all(serve))
+		return;
+	sleeps = lie_down(serve);
+	due = next_timer(serve);
+	often = commands_wait(serve);
+	if (!sleeps)
+		get_up(serve);
+	leave_all(serve);
+	if (!sleeps)
+		return;
+	if (!stopped(serve))
+		wait_until(serve, due, often);
+	while (!enter_all(serve))
+		sched_yield();
+	get_up(serve);
+	leave_all(serve);
+}
+
+/* ---- the thread ---- */
+
+static bool others_drive(struct watch *watch)
+{
+	bool driven = false;
+
+	for (uint32_t i = 0; i < watch->serve->count; i++) {
+		uint32_t now = __atomic_load_n(&core_at(watch->serve, i)->driven, __ATOMIC_RELAXED);
+
+		driven |= now != watch->driven[i];
+		watch->driven[i] = now;
+	}
+	return driven;
+}
+
+static bool round_of_all(const struct serve *serve)
+{
+	bool busy = false;
+
+	for (uint32_t i = 0; i < serve->count; i++)
+		busy |= engine_core_round(serve->engine, serve->first + i) != 0;
+	return busy;
+}
+
+/* Who drove until just now, and says that he is going to wait, drives no more. */
+static void keep_away(struct watch *watch)
+{
+	if (nap(watch->serve))
+		(void)others_drive(watch);
+	watch->active = now_of(watch->serve);
+}
+
+static void look(struct watch *watch)
+{
+	struct serve *serve = watch->serve;
+
+	if (serve->progress && others_drive(watch))
+		keep_away(watch);
+	else if (round_of_all(serve))
+		watch->active = now_of(serve);
+	else if (serve->idle != SERVE_NEVER && now_of(serve) - watch->active >= serve->idle)
+		sleep_all(serve);
+}
+
+int serve_init(struct serve *serve)
+{
+	int error = 0;
+
+	if (serve->nap == 0)
+		serve->nap = SERVE_NAP;
+	for (uint32_t i = 0; i < serve->count && !error; i++)
+		error = sleep_init(core_at(serve, i));
+	if (!error && serve->progress)
+		__atomic_store_n(&serve->engine->progress, serve, __ATOMIC_RELEASE);
+	return error;
+}
+
+void serve_run(struct serve *serve)
+{
+	struct watch watch = {.serve = serve, .active = now_of(serve)};
+
+	while (!stopped(serve))
+		look(&watch);
+}
+
+static void wake_all(const struct serve *serve)
+{
+	uint64_t one = 1;
+
+	for (uint32_t i = 0; i < serve->count; i++) {
+		ssize_t ignored = write(core_at(serve, i)->sleep.wake, &one, sizeof(one));
+
+		(void)ignored;
+	}
+}
+
+void serve_stop(struct serve *serve)
+{
+	__atomic_store_n(&serve->stop, 1, __ATOMIC_RELAXED);
+	wake_all(serve);
+}
+
+void serve_fini(struct serve *serve)
+{
+	if (serve->progress)
+		__atomic_store_n(&serve->engine->progress, NULL, __ATOMIC_RELAXED);
+}
+
+void engine_take_over(struct engine *engine)
+{
+	struct serve *serve = __atomic_load_n(&engine->progress, __ATOMIC_ACQUIRE);
+
+	if (serve)
+		wake_all(serve);
+}
+
+bool engine_is_served(struct engine *engine)
+{
+	return engine->dedicated == engine->cores.count ||
+		__atomic_load_n(&engine->progress, __ATOMIC_ACQUIRE) != NULL;
+}
