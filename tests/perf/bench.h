@@ -82,6 +82,7 @@ struct side {
 	const struct test *test;
 	enum port_kind port;
 	double seconds;
+	bool realtime;
 	struct shared *shared;
 	uint32_t met;
 	char device[64]; /* the DPDK port's name */
@@ -123,6 +124,12 @@ enum status {
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void quit(enum status status, const char *format, ...)
 	__attribute__((format(printf, 2, 3), noreturn));
+/*
+ * Around what is measured: begin() waits for the other side, and with --realtime lets nothing else
+ * on this CPU until end() (or for as long as the kernel's throttle of such threads allows).
+ */
+void begin(struct side *side);
+void end(struct side *side);
 /* Both sides arrive here before either goes on. Who waits drives its engine. */
 void meet(struct side *side);
 static inline struct endpoint *peer_of(struct side *side)

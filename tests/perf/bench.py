@@ -53,10 +53,11 @@ def peer_of(name):
 class Bench:
     """The program, and what its runs have given: (case, port) to a list of results, one a round."""
 
-    def __init__(self, program, seconds, cpus):
-        self.program = program
-        self.seconds = seconds
-        self.cpus = cpus
+    def __init__(self, options):
+        self.program = options.program
+        self.arguments = ['--json', '--seconds', str(options.seconds), '--cpus', options.cpus]
+        if options.realtime:
+            self.arguments.append('--realtime')
         self.results = {}
         self.skipped = {}  # (case, port) or port: why
         self.failures = []
@@ -78,8 +79,7 @@ class Bench:
         """One more run; its result, or None."""
         if port in self.skipped:
             return None
-        command = [self.program, '--case', name, '--port', port, '--json',
-                   '--seconds', str(self.seconds), '--cpus', self.cpus]
+        command = [self.program, '--case', name, '--port', port] + self.arguments
         try:
             run = subprocess.run(command, capture_output=True, text=True, timeout=RUN_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -211,7 +211,7 @@ def machine(options):
             'commit': first_line(['git', 'describe', '--always', '--dirty']),
             'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
             'load_before': round(os.getloadavg()[0], 2), 'rounds': options.rounds,
-            'seconds': options.seconds}
+            'seconds': options.seconds, 'realtime': options.realtime}
 
 
 def parse_arguments():
@@ -224,6 +224,9 @@ def parse_arguments():
     parser.add_argument('--seconds', type=float, metavar='S', help='seconds a measurement (0.4)')
     parser.add_argument('--quick', action='store_true', help='one round, shorter measurements')
     parser.add_argument('--cpus', default='0,1', metavar='A,B', help='the two CPUs (0,1)')
+    parser.add_argument('--realtime', action='store_true',
+                        help='keep other work off the two CPUs while something is measured: for a '
+                             'busy machine, as root')
     parser.add_argument('--program', default=os.path.join(ROOT, 'build-bench/tests/perf/bench'),
                         help='the bench program (build-bench/tests/perf/bench)')
     parser.add_argument('cases', nargs='*', metavar='CASE')
@@ -235,7 +238,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
-    bench = Bench(options.program, options.seconds, options.cpus)
+    bench = Bench(options)
     cases = list(bench.cases())
     rows = select(cases, options.cases)
     if not rows:

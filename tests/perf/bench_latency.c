@@ -30,7 +30,6 @@ static void prepare(struct play *play, struct side *side)
 	if (side->test->opcode == IBV_WR_SEND)
 		for (uint32_t i = 0; i < RECEIVES; i++)
 			receives_post(&play->receives, 1);
-	meet(side);
 }
 
 static void send_number(struct play *play)
@@ -126,10 +125,12 @@ void run_latency(struct side *side)
 
 	node_open(side);
 	prepare(&play, side);
+	begin(side);
 	if (side->role == ACTIVE)
 		ping(&play);
 	else
 		pong(&play);
+	end(side);
 	verify(side);
 	node_close(side);
 }

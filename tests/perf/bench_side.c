@@ -63,6 +63,27 @@ void meet(struct side *side)
 	}
 }
 
+static void set_policy(const struct side *side, int policy, int priority)
+{
+	const struct sched_param param = {.sched_priority = priority};
+
+	/* 0: the calling thread (man sched_setscheduler) */
+	if (side->realtime && sched_setscheduler(0, policy, &param) != 0)
+		die("--realtime: this needs root");
+}
+
+void begin(struct side *side)
+{
+	meet(side);
+	set_policy(side, SCHED_FIFO, 1);
+	meet(side);
+}
+
+void end(struct side *side)
+{
+	set_policy(side, SCHED_OTHER, 0);
+}
+
 static void pin(int cpu)
 {
 	cpu_set_t set;

@@ -22,12 +22,13 @@ static void feed(struct side *side)
 	receives_make(&receives, side, 0);
 	for (uint32_t i = 0; i < 4 * side->test->depth; i++)
 		receives_post(&receives, 1);
-	meet(side);
+	begin(side);
 	while (!stopped(side)) {
 		used += (uint32_t)poll_completions(side, BURST, wc);
 		for (; used >= side->test->batch; used -= side->test->batch)
 			receives_post(&receives, side->test->batch);
 	}
+	end(side);
 	if (used > 0)
 		receives_post(&receives, used);
 }
@@ -36,9 +37,10 @@ static void serve(struct side *side)
 {
 	struct ibv_wc wc[BURST];
 
-	meet(side);
+	begin(side);
 	while (!stopped(side))
 		poll_completions(side, BURST, wc);
+	end(side);
 }
 
 /* ---- active ---- */
@@ -99,10 +101,11 @@ static void measure(struct side *side)
 
 	if (!chains)
 		die("no memory");
-	meet(side);
+	begin(side);
 	if (pump(side, chains, windows) == 0)
 		die("nothing went over");
 	stop(side);
+	end(side);
 	windows_report(windows, side,
 		strcmp(test->unit, "Mmsg/s") == 0 ? 1e-6 : (double)test->length * 8e-9);
 	result->window = window_of(test);

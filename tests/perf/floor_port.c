@@ -119,10 +119,12 @@ void run_port_rate(struct side *side)
 	struct raw raw;
 
 	raw_open(&raw, side, &config);
+	begin(side);
 	if (side->role == ACTIVE)
 		send_all(&raw, side);
 	else
 		receive_all(&raw, side);
+	end(side);
 	raw_close(&raw, side);
 }
 
@@ -200,9 +202,11 @@ void run_port_latency(struct side *side)
 	struct raw raw;
 
 	raw_open(&raw, side, &config);
+	begin(side);
 	if (side->role == ACTIVE)
 		ping(&raw, side);
 	else
 		pong(&raw, side);
+	end(side);
 	raw_close(&raw, side);
 }

@@ -253,12 +253,14 @@ void run_skeleton(struct side *side)
 	raw_open(&raw, side, &config);
 	sender.buffer = buffer;
 	receiver.buffer = buffer;
+	begin(side);
 	if (side->role == ACTIVE) {
 		send_all(&sender, side);
 		stop(side);
 	} else {
 		receive_all(&receiver, side);
 	}
+	end(side);
 	raw_close(&raw, side);
 	free(buffer);
 }

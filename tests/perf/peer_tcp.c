@@ -141,10 +141,12 @@ void run_tcp_latency(struct side *side)
 {
 	int fd = tcp_open(side);
 
+	begin(side);
 	if (side->role == ACTIVE)
 		ping(fd, side);
 	else
 		pong(fd);
+	end(side);
 	close(fd);
 }
 
@@ -190,12 +192,13 @@ void run_tcp_rate(struct side *side)
 {
 	int fd = tcp_open(side);
 
+	begin(side);
 	if (side->role == ACTIVE)
 		write_all(fd, side);
 	else
 		read_all(fd, side);
+	end(side);
 	close(fd);
-	meet(side); /* the passive side's result is there */
 }
 
 /* ---- bandwidth ---- */
@@ -256,10 +259,12 @@ static void iperf3_server(struct side *side)
 void run_tcp_bandwidth(struct side *side)
 {
 	veth_open(side, VETH_MTU);
+	begin(side);
 	if (side->role == PASSIVE) {
 		iperf3_server(side);
-		return;
+	} else {
+		meet(side);
+		iperf3_client(side);
 	}
-	meet(side);
-	iperf3_client(side);
+	end(side);
 }
