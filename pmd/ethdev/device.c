@@ -19,16 +19,16 @@
  * buffers over. net_af_packet closes its sockets when it stops.
  */
 static const struct driver drivers[] = {
-	{"net_af_packet", MTU_INTERFACE, true, false, true},
-	{"net_af_xdp", MTU_INTERFACE, false, true, false},
-	{"net_pcap", MTU_INTERFACE, false, false, false},
-	{"net_tap", MTU_INTERFACE, false, false, false},
-	{"net_memif", MTU_BUFFER, false, false, false},
-	{"net_null", MTU_BUFFER, false, false, false},
-	{"net_ring", MTU_BUFFER, false, false, false},
+	{"net_af_packet", MTU_INTERFACE, true, false, true, WAKE_PACKET_SOCKET},
+	{"net_af_xdp", MTU_INTERFACE, false, true, false, WAKE_XDP_SOCKET},
+	{"net_pcap", MTU_INTERFACE, false, false, false, WAKE_NONE},
+	{"net_tap", MTU_INTERFACE, false, false, false, WAKE_INTERRUPT},
+	{"net_memif", MTU_BUFFER, false, false, false, WAKE_NONE},
+	{"net_null", MTU_BUFFER, false, false, false, WAKE_NONE},
+	{"net_ring", MTU_BUFFER, false, false, false, WAKE_NONE},
 };
 
-static const struct driver any_driver = {"any", MTU_DEVICE, false, false, false};
+static const struct driver any_driver = {"any", MTU_DEVICE, false, false, false, WAKE_INTERRUPT};
 
 #define BUFFER_MTU_DEFAULT 4200u /* holds every packet of path MTU 4096, with room */
 #define BUFFER_MTU_MAX 9600u

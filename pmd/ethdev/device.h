@@ -12,6 +12,8 @@
 
 #include <rte_ethdev.h>
 
+#include "descriptor.h"
+
 struct ethdev_config;
 
 /* Where a driver's frame size comes from. */
@@ -28,6 +30,7 @@ struct driver {
 	bool has_frame_size; /* argument framesz: the slots of a ring shared with the kernel */
 	bool page_bound;     /* a buffer, its header included, must fit a page */
 	bool stop_is_final;  /* after rte_eth_dev_stop() the device must be probed anew */
+	enum wake wake;	     /* of a core that sleeps */
 };
 
 struct device {

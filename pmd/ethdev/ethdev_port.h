@@ -20,6 +20,7 @@
 #include <rte_common.h> /* container_of() */
 #include <rte_mbuf.h>
 
+#include "descriptor.h"
 #include "device.h"
 #include "ethdev.h"
 #include "port.h"
@@ -47,6 +48,10 @@ struct answers {
 
 struct queue {
 	struct queue_counters counters;
+	/* What a sleeper wakes by: set once, before the port is anybody's. */
+	enum wake wake;
+	int descriptor;
+	bool counts; /* it is an eventfd: readable until its count is read */
 } __rte_cache_aligned;
 
 /* What control calls and other() share. */
@@ -80,6 +85,7 @@ struct ethdev_port {
 	uint32_t speed_mbps; /* relaxed atomic, as `up` is: each is one word that orders nothing */
 	bool up;
 	bool started;
+	bool interrupts; /* the device is configured with rx interrupts */
 	int filter; /* the kernel's: see kernel_filter_open(); or -1 */
 };
 

@@ -47,12 +47,13 @@ static int configure(struct ethdev_port *ethdev)
 		conf.rx_adv_conf.rss_conf.rss_hf =
 			info->flow_type_rss_offloads & (RTE_ETH_RSS_IP | RTE_ETH_RSS_UDP);
 	}
+	conf.intr_conf.rxq = ethdev->interrupts;
 	err = rte_eth_dev_configure(ethdev->id, n, n, &conf);
 	if (err == -EBUSY)
 		log_error("%s has been started by somebody else: stop it first, uroce sets it up",
 			ethdev->device.name);
-	else if (err)
-		return failed(ethdev, "the device cannot be configured", err);
+	else if (err && !ethdev->interrupts)
+		failed(ethdev, "the device cannot be configured", err);
 	return err;
 }
 
@@ -70,14 +71,17 @@ static int setup_queues(struct ethdev_port *ethdev, const struct ethdev_config *
 {
 	int socket = rte_eth_dev_socket_id(ethdev->id);
 	uint16_t rx = DESCRIPTORS, tx = DESCRIPTORS;
+	struct sockets before;
 	int err = rte_eth_dev_adjust_nb_rx_tx_desc(ethdev->id, &rx, &tx);
 
 	if (err)
 		return failed(ethdev, "the number of descriptors is refused", err);
 	err = open_pool(ethdev, config->mbufs, rx, tx);
 	for (uint16_t i = 0; !err && i < ethdev->queue_count; i++) {
+		descriptors_before_queue(ethdev, &before);
 		err = rte_eth_rx_queue_setup(
 			ethdev->id, i, rx, (unsigned int)socket, NULL, ethdev->pool);
+		descriptors_after_queue(ethdev, i, &before);
 		if (!err)
 			err = rte_eth_tx_queue_setup(ethdev->id, i, tx, (unsigned int)socket, NULL);
 		if (err)
@@ -177,7 +181,7 @@ bool ethdev_link(struct ethdev_port *ethdev, uint32_t *speed_mbps)
 	return link.link_status == RTE_ETH_LINK_UP;
 }
 
-int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
+static int bring_up(struct ethdev_port *ethdev, const struct ethdev_config *config)
 {
 	int err = configure(ethdev);
 
@@ -186,9 +190,26 @@ int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
 	if (err)
 		return err;
 	err = rte_eth_dev_start(ethdev->id);
+	if (err && !ethdev->interrupts)
+		failed(ethdev, "the device does not start", err);
+	return err;
+}
+
+int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
+{
+	int err;
+
+	ethdev->interrupts = ethdev->device.driver->wake == WAKE_INTERRUPT;
+	err = bring_up(ethdev, config);
+	if (err && err != -EBUSY && ethdev->interrupts) {
+		/* not every driver takes rx interrupts on every bus */
+		ethdev->interrupts = false;
+		err = bring_up(ethdev, config);
+	}
 	if (err)
-		return failed(ethdev, "the device does not start", err);
+		return err;
 	ethdev->started = true;
+	descriptors_find(ethdev);
 	return set_filters(ethdev, config);
 }
 
