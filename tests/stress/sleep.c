@@ -4,8 +4,6 @@
  * thread announces and asks whether the core sleeps: either it wakes it, or the core finds the
  * announcement. Otherwise the core would sleep on it.
  */
-#include <string.h>
-
 #include "race.h"
 #include "sendring.h"
 #include "stress.h"
@@ -33,10 +31,11 @@ static struct uroce_abi_header *header_of(uint32_t instance)
 
 static void open_core(struct core *core, struct region *region, const struct region_view *front)
 {
+	bool hostile = (core - cores) % 2; /* both ways to look at a ring */
 	uroce_abi_ref ref;
 	uint32_t bit;
 
-	stress_require(sendring_set_create(region, 1, false, &core->set) == 0, "set");
+	stress_require(sendring_set_create(region, 1, hostile, &core->set) == 0, "set");
 	stress_require(sendring_attach(region, core->set, &ref, &bit) == 0, "send ring");
 	stress_require(sendring_front_init(&core->sendring, front, ref) == 0, "front");
 	stress_require(wq_create(region, 1, 0, 0, &core->queue) == 0, "queue");
