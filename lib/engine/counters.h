@@ -6,6 +6,7 @@
 #ifndef UROCE_ENGINE_COUNTERS_H
 #define UROCE_ENGINE_COUNTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct engine;
@@ -63,5 +64,30 @@ struct engine_hold_histogram {
 	uint64_t count[ENGINE_HOLD_BUCKETS];
 };
 void engine_hold_histogram(struct engine *engine, struct engine_hold_histogram *histogram);
+
+/* ---- QPs (inspect.c) ---- */
+
+struct engine_qp_info {
+	uint32_t qp_num;
+	uint32_t core;
+	const char *state; /* the transport's: "RTR" as long as the gate is closed */
+	const char *shown; /* what query_qp says */
+	const char *cause; /* of the gate's latest opening, or "none" */
+	bool closed, armed, strict;
+	uint32_t held_now;
+	uint64_t held_ns; /* for so long; 0: nothing is held */
+};
+
+#define ENGINE_QPS_END UINT64_MAX
+
+/*
+ * Up to `room` QPs from a place on, which is 0 for the first and then what the last call left
+ * there, until that is ENGINE_QPS_END. May give fewer, or none, before the end. Returns how many.
+ */
+unsigned int engine_qps(
+	struct engine *engine, uint64_t *place, struct engine_qp_info *infos, unsigned int room);
+/* One QP, and its share of the gate's counters. 0 or -ENOENT. */
+int engine_qp(struct engine *engine, uint32_t qp_num, struct engine_qp_info *info,
+	engine_tell *tell, void *context);
 
 #endif

@@ -19,6 +19,7 @@
 #include "eal.h"
 #include "forks.h"
 #include "log.h"
+#include "telemetry.h"
 #include "words.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -31,6 +32,7 @@
 struct uroce_engine {
 	struct engine *engine;
 	struct clock clock;
+	struct telemetry telemetry;
 	uint32_t forks; /* forks_count(): another one is a child's */
 	int lcore;	/* of the dedicated worker, or ARGUMENTS_NO_LCORE */
 	uint32_t stop;	/* atomic; the worker leaves its loop */
@@ -118,6 +120,8 @@ static int open_engine(struct uroce_engine *engine, const struct arguments *argu
 	error = start_worker(engine);
 	if (error)
 		engine_destroy(engine->engine);
+	else
+		telemetry_add(&engine->telemetry, engine->engine, config.port);
 	return error;
 }
 
@@ -233,12 +237,14 @@ EXPORT int uroce_engine_destroy(struct uroce_engine *engine)
 			engine_name(engine->engine));
 		return EIO;
 	}
+	telemetry_remove(&engine->telemetry);
 	stop_worker(engine);
 	error = engine_destroy(engine->engine);
 	if (error) {
 		log_error("%s: contexts are open on the device: close them first",
 			engine_name(engine->engine));
 		start_worker(engine);
+		telemetry_add(&engine->telemetry, engine->engine, engine->telemetry.port);
 		return -error;
 	}
 	free(engine);

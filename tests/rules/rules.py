@@ -297,6 +297,33 @@ def contract_names_its_tests(files):
             yield CONTRACT, f'{case} of {path} is not named'
 
 
+COUNTERS_PAGE = 'docs/counters.md'
+COUNTERS_SOURCE = 'lib/verbs/counters.c'
+
+
+@rule(refuses=[{COUNTERS_PAGE: '', COUNTERS_SOURCE: 'x_names[] = {"sent_pkts"};\n'},
+               {COUNTERS_PAGE: '| `sent_pkts` | packets | |\n',
+                COUNTERS_SOURCE: 'x_names[] = {"sent_pkts"};\n'},
+               {COUNTERS_PAGE: '| `a` | packets | one |\n| `gone` | packets | one |\n',
+                COUNTERS_SOURCE: 'x_names[] = {"a"};\n'},
+               {COUNTERS_PAGE: '| `a` | packets | one |\n| `a` | packets | one |\n',
+                COUNTERS_SOURCE: 'x_names[] = {"a"};\n'}],
+      accepts=[{COUNTERS_PAGE: '| `a` | packets | one |\n| `b` | bytes | two |\n',
+                COUNTERS_SOURCE: 'x_names[] = {"a",\n\t"b"};\n'}],
+      whole_tree=True)
+def counters_are_explained(files):
+    """Every counter's name has one row in docs/counters.md, with a unit and what makes it move."""
+    lists = re.findall(r'_names\[\] = \{([^}]*)\}', files.get(COUNTERS_SOURCE, ''))
+    names = re.findall(r'"(\w+)"', ' '.join(lists))
+    rows = re.findall(r'^\| `(\w+)` \| \w[^|]* \| [^|]*\w[^|]* \|$',
+                      files.get(COUNTERS_PAGE, ''), re.MULTILINE)
+    for name in names:
+        if rows.count(name) != 1:
+            yield COUNTERS_PAGE, f'{rows.count(name)} rows explain {name}'
+    for name in sorted(set(rows) - set(names)):
+        yield COUNTERS_PAGE, f'there is no counter {name}'
+
+
 def listed():
     """What git has or would add; in an unpacked archive everything."""
     try:
