@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_ethdev.h>
 #include <rte_kvargs.h>
+#include <rte_mbuf.h>
 
 #include "device.h"
 #include "kernel.h"
@@ -40,6 +42,16 @@ static const struct driver any_driver = {"any", MTU_DEVICE, false, false, false,
  */
 #define AF_PACKET_OVERHEAD (66u + 14u)
 #define AF_PACKET_FRAME_SIZE 2048u /* the driver's default */
+
+/* AF_XDP: the kernel keeps these bytes of a buffer before each frame (XDP_PACKET_HEADROOM), and
+ * drops what does not fit behind them. */
+#define XDP_HEADROOM 256u
+/* What else of a page is not the frame's: rte_mempool's header, the mbuf, its headroom, and the
+ * cache line by which rte_mempool may make an object longer, to spread them over memory channels.
+ * (The driver's own max_mtu forgets the last.) */
+#define PAGE_OVERHEAD                                                                              \
+	(RTE_CACHE_LINE_ROUNDUP(sizeof(struct rte_mempool_objhdr)) + sizeof(struct rte_mbuf) +     \
+		RTE_PKTMBUF_HEADROOM + RTE_CACHE_LINE_SIZE + XDP_HEADROOM)
 
 static const struct driver *driver_of(const char *name)
 {
@@ -124,6 +136,12 @@ int device_find(struct device *device, const char *name)
 	return 0;
 }
 
+/* The largest MTU of which a frame, with all around it, fits a page. */
+static uint32_t page_limit(void)
+{
+	return (uint32_t)((uint64_t)sysconf(_SC_PAGESIZE) - PAGE_OVERHEAD - DEVICE_L2);
+}
+
 /* The largest MTU that the kernel's interface and the slots shared with it let through. */
 static int interface_limit(const struct device *device, uint32_t *limit)
 {
@@ -135,8 +153,8 @@ static int interface_limit(const struct device *device, uint32_t *limit)
 		return -EINVAL;
 	}
 	*limit = (uint32_t)mtu;
-	if (device->driver->page_bound && *limit > device->info.max_mtu)
-		*limit = device->info.max_mtu;
+	if (device->driver->page_bound && *limit > page_limit())
+		*limit = page_limit();
 	if (device->driver->has_frame_size && *limit > device->frame_size - AF_PACKET_OVERHEAD) {
 		*limit = device->frame_size - AF_PACKET_OVERHEAD;
 		/* the driver's default block would be too small for such a slot */
@@ -192,6 +210,8 @@ int device_decide_mtu(struct device *device, uint32_t wanted)
 	device->room = device->mtu + DEVICE_L2;
 	if (device->room < device->frame_size)
 		device->room = device->frame_size; /* the driver insists on a slot's size */
+	if (device->driver->page_bound)
+		device->room += XDP_HEADROOM;
 	/* Some NICs cut buffers to multiples of 1 KiB. A page leaves no room for that. */
 	device->room = RTE_ALIGN(device->room, device->driver->page_bound ? 64u : 1024u);
 	if (device->room < RTE_MBUF_DEFAULT_DATAROOM)
