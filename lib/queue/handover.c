@@ -18,9 +18,12 @@ struct handover {
 
 int handover_create(uint32_t count, struct handover **created)
 {
-	ssize_t size = rte_ring_get_memsize_elem(ENTRY, count);
 	struct handover *handover;
+	ssize_t size;
 
+	if (count < 2) /* rte_ring would take 0, and in 1 there is no room */
+		return -EINVAL;
+	size = rte_ring_get_memsize_elem(ENTRY, count);
 	if (size < 0)
 		return -EINVAL;
 	handover = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_ROUNDUP((size_t)size));
@@ -51,7 +54,12 @@ uint32_t handover_take(struct handover *handover, struct packet *packets, uint32
 	return rte_ring_sc_dequeue_burst_elem(&handover->ring, packets, ENTRY, count, NULL);
 }
 
+/* As rte_ring_empty(), whose loads are not atomic. Acquire: pairs with the release of the tail in
+ * rte_ring's enqueue. */
 bool handover_empty(const struct handover *handover)
 {
-	return rte_ring_empty(&handover->ring);
+	const struct rte_ring *ring = &handover->ring;
+
+	return __atomic_load_n(&ring->prod.tail, __ATOMIC_ACQUIRE) ==
+		__atomic_load_n(&ring->cons.tail, __ATOMIC_RELAXED);
 }

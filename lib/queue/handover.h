@@ -14,7 +14,8 @@
 
 struct handover;
 
-/* Room for `count` packets, a power of two. 0 or -ENOMEM, -EINVAL. */
+/* count: slots, a power of two from 2 on, one of which rte_ring leaves unused. 0 or -ENOMEM,
+ * -EINVAL. */
 int handover_create(uint32_t count, struct handover **handover);
 /* What is left in it was taken before. */
 void handover_destroy(struct handover *handover);
