@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mail.h"
+#include "trace.h"
 
 static int no_operation(struct worker *worker, struct command *command)
 {
@@ -89,6 +90,7 @@ static void run(struct worker *worker, struct command *command)
 		return;
 	}
 	list_remove(&command->pending);
+	TRACE_COMMAND(op, command->abi.head.object, status);
 	answer(worker, command, status);
 }
 

@@ -8,6 +8,7 @@
 
 #include "sleep.h"
 #include "state.h"
+#include "trace.h"
 
 /* What becomes of a burst's buffers. */
 struct burst {
@@ -23,10 +24,12 @@ static void to_qp(struct worker *worker, const struct wire_packet *packet)
 {
 	struct engine_qp *qp = qp_table_find(&worker->qps, packet->destination_qp);
 
-	if (qp)
+	if (qp) {
 		rc_receive(&worker->core, qp->rc, packet);
-	else
+	} else {
 		worker->counters.drop_no_qp++;
+		TRACE_DROP(packet->destination_qp, packet->psn, "drop_no_qp");
+	}
 }
 
 /* False: it stays ours. */
@@ -36,10 +39,12 @@ static bool give(struct burst *burst, const struct packet *frame, uint32_t core)
 
 	if (core >= worker->engine->cores.count) {
 		worker->counters.drop_no_qp++;
+		TRACE_DROP_FRAME(frame->data, frame->length, "drop_no_qp");
 		return false;
 	}
 	if (!handover_put(worker->engine->workers[core]->inbound[worker->number], frame)) {
 		worker->counters.handover_full++;
+		TRACE_DROP_FRAME(frame->data, frame->length, "handover_full");
 		return false;
 	}
 	worker->counters.handed_over++;
@@ -62,6 +67,8 @@ static void take_frame(struct burst *burst, const struct packet *frame)
 			return;
 	} else {
 		worker->drops[drop]++;
+		if (drop != WIRE_NOT_ROCE)
+			TRACE_DROP_FRAME(frame->data, frame->length, engine_drop_names[drop]);
 	}
 	if (drop == WIRE_NOT_ROCE)
 		burst->others[burst->other_count++] = *frame;

@@ -9,6 +9,7 @@
  *   early COUNT           a new connection: west posts so many in RTR, east's first packet opens
  *   unready               east sends before west has a receive
  *   denied                east writes to a key that isn't west's: both ends go to ERR
+ *   gone                  east writes to a QP that is no more, for half a second
  *   quit
  *
  * The arguments behind -- are the east engine's. Whoever tells nothing has engines that are driven
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -301,6 +303,23 @@ static void denied(struct side *sides)
 	connect_both(sides);
 }
 
+static void gone(struct side *sides)
+{
+	struct timespec now;
+	double end;
+
+	need(ibv_destroy_qp(sides[WEST].qp) == 0, "destroying");
+	sides[WEST].qp = NULL;
+	post_send(&sides[EAST], &sides[WEST], IBV_WR_RDMA_WRITE, 8, sides[WEST].mr->rkey);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	end = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 + 0.5;
+	while ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 < end) {
+		drive(sides);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	}
+	connect_both(sides);
+}
+
 /* ---- orders ---- */
 
 /* False: that was the last. */
@@ -320,6 +339,8 @@ static int obey(struct side *sides, const char *line)
 		unready(sides);
 	else if (strcmp(line, "denied\n") == 0)
 		denied(sides);
+	else if (strcmp(line, "gone\n") == 0)
+		gone(sides);
 	else
 		return 0;
 	return 1;

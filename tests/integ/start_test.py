@@ -44,10 +44,28 @@ ROWS = [
     (f'{SMALL} {NULL} {PORT} --mbufs 1000000', 'ENOMEM', '--mbufs'),
 ]
 
+# A value of UROCE_LOG, what the log has then, and what it must not have.
+LEVELS = [
+    ('error', [], ['uroce: ']),
+    ('warning', [], ['uroce: ']),
+    ('notice', [], ['uroce: ']),
+    ('info', ['uroce: info: net_null0: MTU '], ['uroce: debug: ']),
+    ('debug', ['uroce: info: net_null0: MTU ', 'uroce: debug: EAL argument: --no-huge',
+               'uroce: debug: EAL: Selected IOVA mode'], ['uroce: warning: ']),
+    # one line, and then as if it said notice
+    ('loud', ['uroce: warning: UROCE_LOG=loud is none of error, warning, notice, info, debug'],
+     ['uroce: info: ']),
+]
 
-def start(program, words):
+
+def start(program, words, level='notice'):
     return subprocess.run([program] + words.split(), capture_output=True, text=True, timeout=60,
-                          check=False, env=dict(os.environ, UROCE_LOG='notice'))
+                          check=False, env=dict(os.environ, UROCE_LOG=level))
+
+
+def wrong_lines(log, wanted, unwanted):
+    found = [f'{log.count(line)} lines: {line}' for line in wanted if log.count(line) != 1]
+    return found + [f'there is a line: {line}' for line in unwanted if line in log]
 
 
 def problems(result, expected, word):
@@ -79,6 +97,10 @@ def main(program):
     for words, expected, word in ROWS:
         result = start(program, words)
         cases.judge(f'{expected}: {words}', problems(result, expected, word), result.stderr)
+    for level, wanted, unwanted in LEVELS:
+        result = start(program, f'{SMALL} {NULL} {PORT}', level)
+        cases.judge(f'UROCE_LOG={level}', wrong_lines(result.stderr, wanted, unwanted),
+                    result.stderr)
     return cases.end()
 
 
