@@ -21,6 +21,7 @@ static uint32_t core_count(const struct engine_config *config)
 static int check_config(const struct engine_config *config)
 {
 	const struct engine *room = NULL;
+	struct port_info info;
 
 	if (!config->name || !*config->name || strlen(config->name) >= sizeof(room->name))
 		return -EINVAL;
@@ -29,7 +30,8 @@ static int check_config(const struct engine_config *config)
 		return -EINVAL;
 	if (config->cores > CORES_MAX || config->dedicated > core_count(config))
 		return -EINVAL;
-	return 0;
+	config->port->ops->info(config->port, &info);
+	return core_count(config) <= info.queues ? 0 : -EINVAL;
 }
 
 static void configure(struct engine *engine, const struct engine_config *config)

@@ -213,6 +213,15 @@ uint32_t sendring_take(struct sendring_set *set, uint32_t *announcements, uint32
 	return taken;
 }
 
+uint32_t sendring_count(const struct sendring_set *set)
+{
+	uint32_t count = 0;
+
+	for (uint32_t word = 0; word < WORDS; word++)
+		count += (uint32_t)__builtin_popcountll(set->attached[word]);
+	return count;
+}
+
 bool sendring_empty(const struct sendring_set *set)
 {
 	for (uint32_t word = 0; word < WORDS; word++)

@@ -47,6 +47,8 @@ int sendring_detach(struct region *region, struct sendring_set *set, uint32_t bi
 /* Takes up to `count` announcements, round robin over the rings. Every value is the client's word:
  * the caller checks that the handle is that client's QP. */
 uint32_t sendring_take(struct sendring_set *set, uint32_t *announcements, uint32_t count);
+/* How many rings there are, for leak checks: all of one client are of one size. */
+uint32_t sendring_count(const struct sendring_set *set);
 /* Anything announced? For the look before sleep. */
 bool sendring_empty(const struct sendring_set *set);
 /* Before sleep (look once more afterwards) and after it. */

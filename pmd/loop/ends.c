@@ -27,7 +27,7 @@ static unsigned int end_rx(
 	pthread_mutex_lock(&wire->lock);
 	now = wire_now(wire);
 	while (received < count) {
-		struct loop_buffer *buffer = transit_arrived(end, now);
+		struct loop_buffer *buffer = transit_arrived(end, queue, now);
 
 		if (!buffer)
 			break;

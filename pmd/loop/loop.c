@@ -89,7 +89,7 @@ static void describe(struct loop_end *end, const struct loop_end_config *config)
 		info->mac[0] = 0x02; /* locally administered */
 		info->mac[5] = (uint8_t)(end->number + 1);
 	}
-	info->queues = 1;
+	info->queues = config->queues ? config->queues : 1;
 	info->mtu = config->mtu ? config->mtu : DEFAULT_MTU;
 	info->up = true;
 	info->speed_mbps = config->speed_mbps;

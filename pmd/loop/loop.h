@@ -40,6 +40,7 @@ struct loop_end_config {
 	uint8_t mac[6];	     /* zero: 02:00:00:00:00:N + 1 */
 	uint32_t mtu;	     /* of L3; 0: 4200 */
 	uint32_t speed_mbps; /* as reported; 0: unknown */
+	uint16_t queues;     /* 0: one; frames are dealt to them by their UDP source port */
 	uint16_t gid_count;
 	struct port_gid gids[PORT_GIDS_MAX];
 };

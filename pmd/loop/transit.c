@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A frame's way across the wire: destination, faults, line, flight. */
+#include <stddef.h>
 #include <string.h>
 
 #include "be.h"
@@ -127,11 +128,40 @@ void transit_send(struct loop_end *from, struct loop_buffer *buffer, uint64_t no
 	cross(from, to, buffer, now);
 }
 
-struct loop_buffer *transit_arrived(struct loop_end *end, uint64_t now)
+static uint32_t word_at(const uint8_t *at)
+{
+	return be16_get((const struct be16 *)at);
+}
+
+static uint32_t udp_offset(const uint8_t *frame, uint32_t length)
+{
+	uint32_t at = offsetof(struct ether_header, type);
+
+	if (length < sizeof(struct ether_header) + sizeof(struct vlan_header) + 1)
+		return 0;
+	if (word_at(frame + at) == ETHER_VLAN)
+		at += sizeof(struct vlan_header);
+	if (word_at(frame + at) == ETHER_IPV4)
+		return at + 2 + 4 * (frame[at + 2] & 15u);
+	return word_at(frame + at) == ETHER_IPV6 ? at + 2 + sizeof(struct ipv6_header) : 0;
+}
+
+/* As RSS does: a flow's frames go to one queue. */
+static uint16_t queue_of(const struct loop_end *end, const struct loop_buffer *buffer)
+{
+	uint32_t at = udp_offset(buffer->data, buffer->length);
+
+	if (end->info.queues == 1 || at == 0 || at + 2 > buffer->length)
+		return 0;
+	return (uint16_t)(word_at(buffer->data + at) % end->info.queues);
+}
+
+struct loop_buffer *transit_arrived(struct loop_end *end, uint16_t queue, uint64_t now)
 {
 	struct flights *flights = &end->flights;
 
-	while (flights->count && flights->heap[0].when <= now) {
+	while (flights->count && flights->heap[0].when <= now &&
+		queue_of(end, flights->heap[0].buffer) == queue) {
 		struct flight flight = flights_pop(flights);
 		struct direction *direction = wire_direction(end->wire, flight.from, end->number);
 

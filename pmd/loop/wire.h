@@ -100,8 +100,9 @@ uint64_t neighbours_due(const struct loop_end *end, uint64_t now);
 
 /* The frame's way from an end to the others (transit.c). The wire takes the buffer. */
 void transit_send(struct loop_end *end, struct loop_buffer *buffer, uint64_t now);
-/* The next frame that has arrived at the end by now, or NULL. */
-struct loop_buffer *transit_arrived(struct loop_end *end, uint64_t now);
+/* The next frame that has arrived at the end by now, if it is one of this queue's, or NULL. A frame
+ * of another queue holds those behind it up until that queue is read. */
+struct loop_buffer *transit_arrived(struct loop_end *end, uint16_t queue, uint64_t now);
 
 /* faults.c */
 enum fate { FATE_PASSES, FATE_LOST };

@@ -5,7 +5,6 @@
 
 void leaks_count(struct engine *engine, struct leaks *leaks)
 {
-	const struct worker *worker = engine->workers[0];
 	const struct client *client =
 		container_of(list_first(&engine->clients), struct client, node);
 
@@ -13,16 +12,22 @@ void leaks_count(struct engine *engine, struct leaks *leaks)
 		.region = region_used(client->region),
 		.keys = mem_count(engine->mem),
 		.qps = engine->qp_count,
-		.timers = worker->core.timers.reserved,
-		.pending = worker->core.timers.count,
-		.waiting =
-			worker->to_port.length + worker->to_self.length + worker->flushing.length,
 	};
+	for_each_worker(worker, engine)
+	{
+		leaks->rings += sendring_count(client->core[worker->number].rings);
+		leaks->timers += worker->core.timers.reserved;
+		leaks->pending += worker->core.timers.count;
+		leaks->waiting +=
+			worker->to_port.length + worker->to_self.length + worker->flushing.length;
+	}
 }
 
 const char *leaks_compare(const struct leaks *before, const struct leaks *after)
 {
-	if (after->region != before->region)
+	uint32_t rings = after->rings - before->rings;
+
+	if (after->region - before->region != (uint64_t)rings * LEAKS_RING)
 		return "memory of the region";
 	if (after->keys != before->keys)
 		return "keys";

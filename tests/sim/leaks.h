@@ -7,8 +7,13 @@
 
 struct engine;
 
+/* Bytes of one: two announcements for each of 65,536 QPs, of 4 bytes, in a block of a power of two.
+ */
+#define LEAKS_RING (2u << 20)
+
 struct leaks {
 	uint64_t region; /* bytes of the client's */
+	uint32_t rings;	 /* send rings among them: a core's is made at the first post to it */
 	uint32_t keys;
 	uint32_t qps;
 	uint32_t timers;  /* that exist */

@@ -61,6 +61,7 @@ struct half {
 	uint32_t max_inline;
 	/* an RNR NAK asks for silence (watch.c) */
 	uint64_t rnr_ns; /* what this half asks for */
+	uint64_t silent_from;
 	uint64_t silent_until;
 	uint32_t silent_psn;
 	uint32_t newest; /* PSN that has left */

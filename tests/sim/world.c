@@ -160,12 +160,15 @@ static void open_end(struct world *world, uint32_t number)
 		.region_size = 64u << 20,
 		.tx_burst = world_between(world, 1, 32),
 		.port = &end->tap.port,
+		.cores = world_chance(world, 40) ? world_between(world, 2, 4) : 1,
 	};
 	struct port *port;
 	char name[16];
 
 	snprintf(name, sizeof(name), "uroce%u", number);
 	config.name = name;
+	end->cores = config.cores;
+	attachment.queues = (uint16_t)config.cores;
 	attachment.gids[0] = loop_gid4(0x0a000001 + number, 24);
 	attachment.gids[1] = loop_gid6(six, 64);
 	if (loop_add_end(world->wire, &attachment, &port) != 0)

@@ -27,6 +27,7 @@
 
 struct end {
 	struct engine *engine;
+	uint32_t cores;
 	struct tap tap;
 	struct ibv_context *context;
 	struct ibv_pd *pd;

@@ -27,6 +27,7 @@ static void open_end(struct rig *rig, unsigned int end, const struct engine_conf
 	struct loop_end_config end_config = {.gid_count = 1, .speed_mbps = 25000};
 
 	end_config.gids[0] = loop_gid4(RIG_ADDRESS + end, 24);
+	end_config.queues = (uint16_t)config.cores;
 	CU_ASSERT_EQUAL_FATAL(loop_add_end(rig->wire, &end_config, &rig->ports[end]), 0);
 	config.name = names[end];
 	config.port = rig->ports[end];
@@ -76,7 +77,8 @@ void rig_close(struct rig *rig)
 		CU_ASSERT_EQUAL(mem_count(engine->mem), 0);
 		CU_ASSERT_EQUAL(engine->qp_count, 0);
 		CU_ASSERT_EQUAL(engine->pds.live, 0);
-		CU_ASSERT_EQUAL(engine->workers[0]->core.timers.reserved, 0);
+		for (uint32_t core = 0; core < engine->cores.count; core++)
+			CU_ASSERT_EQUAL(engine->workers[core]->core.timers.reserved, 0);
 		CU_ASSERT_EQUAL_FATAL(engine_destroy(engine), 0);
 	}
 	CU_ASSERT_EQUAL(loop_buffers_used(rig->wire), 0);
