@@ -111,6 +111,7 @@ static void apply_path(struct rc_qp *qp, const struct ibv_qp_attr *attr, int mas
 	if (mask & IBV_QP_AV) {
 		qp->attr.ah_attr = attr->ah_attr;
 		qp->path_set = wire_path_init(&qp->path, path) == 0;
+		wire_forget(&qp->known);
 	}
 }
 

@@ -17,6 +17,7 @@
 #ifndef UROCE_RC_QP_H
 #define UROCE_RC_QP_H
 
+#include "known.h"
 #include "psn.h"
 #include "rc.h"
 #include "replay.h"
@@ -113,6 +114,7 @@ struct rc_qp {
 	struct requester requester;
 	struct responder responder;
 	struct wire_path path;
+	struct wire_known known; /* the peer's packets; forgotten with the path */
 	struct timer retry_timer;
 	struct gate gate;
 

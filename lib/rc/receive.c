@@ -28,6 +28,28 @@ static bool path_matches(const struct rc_qp *qp, const struct wire_packet *packe
 		memcmp(packet->destination, own, length) == 0;
 }
 
+/*
+ * Addresses and ICRC. A packet that looks as the peer's last one has the peer's addresses. What is
+ * kept of it is arithmetic alone: it is of the path that the QP was given, and goes with it.
+ */
+static bool comes_from_peer(
+	struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
+{
+	bool known = wire_known_is(&qp->known, packet);
+
+	if (!known && !path_matches(qp, packet)) {
+		RC_DROP(core, qp, packet, drop_source);
+		return false;
+	}
+	if (!(known ? wire_known_icrc_ok(&qp->known, packet) : wire_icrc_ok(packet))) {
+		RC_DROP(core, qp, packet, drop_icrc);
+		return false;
+	}
+	if (!known)
+		wire_know(&qp->known, packet);
+	return true;
+}
+
 void rc_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet *packet)
 {
 	struct rc_counters *counters = &core->counters;
@@ -44,14 +66,8 @@ void rc_receive(struct rc_core *core, struct rc_qp *qp, const struct wire_packet
 		RC_DROP(core, qp, packet, drop_pkey);
 		return;
 	}
-	if (!path_matches(qp, packet)) {
-		RC_DROP(core, qp, packet, drop_source);
+	if (!comes_from_peer(core, qp, packet))
 		return;
-	}
-	if (!wire_icrc_ok(packet)) {
-		RC_DROP(core, qp, packet, drop_icrc);
-		return;
-	}
 	counters->rcvd_pkts++;
 	counters->rcvd_bytes += packet->payload_length;
 	if (packet->info->service == SERVICE_CNP)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets out: a path's constant headers and their CRC, and what each packet adds to them. */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,13 +9,9 @@
 
 #define IP_PROTOCOL_UDP 17
 
-/*
- * From wire_start() to wire_finish() the frame holds what the ICRC is computed over: ones in the
- * place of UDP's checksum and of the BTH's congestion byte. wire_finish() puts in what is sent.
- */
-#define MASKED_CHECKSUM 0xffff
-#define MASKED_CONGESTION 0xff
-#define NO_CHECKSUM 0
+#define NO_CHECKSUM 0 /* UDP's: the ICRC does better */
+
+_Static_assert(WIRE_CONSTANT >= WIRE_PATH_MAX - 4, "up to UDP's ports");
 
 static bool is_mapped(const uint8_t gid[16])
 {
@@ -100,12 +97,11 @@ int wire_path_init(struct wire_path *path, const struct wire_path_attr *attr)
 	path->destination_qp = attr->destination_qp;
 	path->ip_offset = put_ethernet(path->header, attr, ipv4 ? ETHER_IPV4 : ETHER_IPV6);
 	path->udp_offset = path->ip_offset + (ipv4 ? put_ipv4(path, attr) : put_ipv6(path, attr));
-	path->header_length = path->udp_offset + sizeof(*udp);
-	udp = (void *)(path->header + path->udp_offset);
+	udp = (void *)(path->header + path->udp_offset); /* its first half */
 	be16_put(&udp->source_port, attr->udp_source_port);
 	be16_put(&udp->destination_port, ROCE_UDP_PORT);
-	be16_put(&udp->checksum, MASKED_CHECKSUM);
-	path->icrc_seed = icrc_seed(path->header + path->ip_offset, path->ip_version);
+	path->icrc_seed = icrc_seed_masks(
+		icrc_seed(path->header + path->ip_offset, path->ip_version), NO_CHECKSUM, 0);
 	return 0;
 }
 
@@ -137,10 +133,15 @@ static uint32_t pad_of(const struct wire_bth *bth)
 	return -bth->payload_length & 3;
 }
 
+/* From the BTH to the pad. */
+static uint32_t body_length(const struct wire_bth *bth)
+{
+	return opcode_info(bth->opcode)->header_length + bth->payload_length + pad_of(bth);
+}
+
 static uint16_t udp_length(const struct wire_bth *bth)
 {
-	return (uint16_t)(sizeof(struct udp_header) + opcode_info(bth->opcode)->header_length +
-		bth->payload_length + pad_of(bth) + ICRC_LENGTH);
+	return (uint16_t)(sizeof(struct udp_header) + body_length(bth) + ICRC_LENGTH);
 }
 
 static uint16_t ipv4_length(const struct wire_bth *bth)
@@ -153,24 +154,30 @@ static uint8_t flags_of(const struct wire_bth *bth)
 	return (uint8_t)((bth->solicited ? BTH_SOLICITED : 0) | pad_of(bth) << BTH_PAD_SHIFT);
 }
 
-static void put_bth(struct bth *to, const struct wire_path *path, const struct wire_bth *bth)
+typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
+
+/*
+ * UDP's length and checksum and the BTH, 16 bytes by one store: the CRC's first load comes right
+ * behind it, and a load that has to gather from several stores waits until they have reached the
+ * cache.
+ */
+static void put_udp_and_bth(uint8_t *to, const struct wire_path *path, const struct wire_bth *bth)
 {
-	to->opcode = bth->opcode;
-	to->flags = flags_of(bth);
-	be16_put(&to->pkey, path->pkey);
-	to->congestion = MASKED_CONGESTION;
-	be24_put(&to->destination_qp, path->destination_qp);
-	to->ack_request = bth->ack_request ? BTH_ACK_REQUEST : 0;
-	be24_put(&to->psn, bth->psn);
+	uint64_t first = (uint64_t)udp_length(bth) << 48 | (uint64_t)NO_CHECKSUM << 32 |
+		(uint64_t)bth->opcode << 24 | (uint64_t)flags_of(bth) << 16 | path->pkey;
+	uint64_t second = (uint64_t)(bth->becn ? BTH_BECN : 0) << 56 |
+		(uint64_t)path->destination_qp << 32 |
+		(uint64_t)(bth->ack_request ? BTH_ACK_REQUEST : 0) << 24 | (bth->psn & 0xffffff);
+
+	*(pair *)to = (pair){htobe64(first), htobe64(second)};
 }
 
 uint8_t *wire_start(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth)
 {
-	struct udp_header *udp = (void *)(frame + path->udp_offset);
+	uint8_t *udp = frame + path->udp_offset;
 
 	/* Always all of it: a copy of constant size is a few moves, and the frame has the room. */
 	memcpy(frame, path->header, sizeof(path->header));
-	be16_put(&udp->length, udp_length(bth));
 	if (path->ip_version == 4) {
 		struct ipv4_header *ip = (void *)(frame + path->ip_offset);
 		uint16_t length = ipv4_length(bth);
@@ -182,33 +189,29 @@ uint8_t *wire_start(uint8_t *frame, const struct wire_path *path, const struct w
 
 		be16_put(&ip->payload_length, udp_length(bth));
 	}
-	put_bth((void *)(frame + path->header_length), path, bth);
-	return frame + path->header_length + sizeof(struct bth);
+	put_udp_and_bth(udp + ICRC_SEED_UDP, path, bth);
+	return udp + sizeof(struct udp_header) + sizeof(struct bth);
 }
 
 static uint32_t seed_for(const struct wire_path *path, const struct wire_bth *bth)
 {
+	uint32_t seed = path->icrc_seed;
+
+	if (bth->becn)
+		seed ^= icrc_delta_congestion.by[BTH_BECN];
 	if (path->ip_version == 4)
-		return icrc_seed_for(path->icrc_seed, icrc_delta_ipv4, ipv4_length(bth));
-	return icrc_seed_for(path->icrc_seed, icrc_delta_ipv6, udp_length(bth));
-}
-
-static void unmask(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth)
-{
-	struct udp_header *udp = (void *)(frame + path->udp_offset);
-	struct bth *to = (void *)(frame + path->header_length);
-
-	be16_put(&udp->checksum, NO_CHECKSUM);
-	to->congestion = bth->becn ? BTH_BECN : 0;
+		return icrc_seed_for(seed, icrc_delta_ipv4, ipv4_length(bth));
+	return icrc_seed_for(seed, icrc_delta_ipv6, udp_length(bth));
 }
 
 uint32_t wire_finish(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth)
 {
-	uint8_t *from = frame + path->udp_offset + ICRC_SEED_UDP;
-	uint8_t *end = frame + path->udp_offset + udp_length(bth) - ICRC_LENGTH;
+	uint8_t *udp = frame + path->udp_offset;
+	uint8_t *from = udp + ICRC_SEED_UDP;
+	uint8_t *end = udp + sizeof(struct udp_header) + body_length(bth);
 
-	memset(end - pad_of(bth), 0, pad_of(bth));
+	if (pad_of(bth)) /* and the beginning of the ICRC, which follows */
+		memset(end - pad_of(bth), 0, sizeof(uint32_t));
 	icrc_put(end, icrc_extend(seed_for(path, bth), from, (uint32_t)(end - from)));
-	unmask(frame, path, bth);
 	return (uint32_t)(end + ICRC_LENGTH - frame);
 }

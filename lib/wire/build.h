@@ -16,6 +16,8 @@
 
 /* Ethernet, VLAN, IPv6, UDP */
 #define WIRE_PATH_MAX (14u + 4u + 40u + 8u)
+/* Of these, what is the same in all packets: up to UDP's ports, and filled up for a fast copy. */
+#define WIRE_CONSTANT 64u
 /* Largest frame without payload: path, BTH, the longest extension header, pad, ICRC. */
 #define WIRE_OVERHEAD_MAX (WIRE_PATH_MAX + 12u + 28u + 3u + ICRC_LENGTH)
 
@@ -36,14 +38,13 @@ struct wire_path_attr {
 };
 
 struct wire_path {
-	uint8_t header[WIRE_PATH_MAX]; /* lengths zero, UDP checksum masked */
-	uint8_t header_length;
+	uint8_t header[WIRE_CONSTANT]; /* lengths zero */
 	uint8_t ip_offset;
 	uint8_t udp_offset;
 	uint8_t ip_version;
 	uint16_t pkey;
 	uint32_t destination_qp;
-	uint32_t icrc_seed; /* for a length of 0, see icrc.h */
+	uint32_t icrc_seed; /* for a length of 0 and no BECN, the masks folded in: see icrc.h */
 	uint32_t ip_sum;    /* IPv4: one's complement sum of the header without total length */
 };
 
@@ -71,8 +72,7 @@ struct wire_bth {
 /*
  * Writes all headers up to and including the BTH for a packet of bth->payload_length bytes and
  * returns where the extension headers go. The caller writes those and the payload behind them,
- * then calls wire_finish(); until then, some bytes of the headers are not what will be sent. The
- * frame needs WIRE_OVERHEAD_MAX + payload_length bytes.
+ * then calls wire_finish(). The frame needs WIRE_OVERHEAD_MAX + payload_length bytes.
  */
 uint8_t *wire_start(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth);
 /* Pads with zeros, appends the ICRC. Returns the frame's length. */

@@ -8,14 +8,12 @@
 
 #define LRH_STAND_IN 8u
 #define IP_MAX sizeof(struct ipv6_header)
-/* Up to so many bytes behind the BTH are copied to the masked headers and cost no second call. */
-#define SHORT_REST 64u
-#define MASKED_MAX                                                                                 \
-	(LRH_STAND_IN + IP_MAX + sizeof(struct udp_header) + sizeof(struct bth) + SHORT_REST)
+
+#define WIDE 256u
 
 /*
- * For 256 bytes and more ISA-L 2.30 uses 512-bit registers and returns with their upper halves in
- * use; on processors where that matters, each switch back to SSE code then costs some 350 ns.
+ * For so many bytes and more ISA-L 2.30 uses 512-bit registers and returns with their upper halves
+ * in use; on processors where that matters, each switch back to SSE code then costs some 350 ns.
  */
 #if defined(__x86_64__)
 static void __attribute__((target("avx"))) clear_upper_halves(void)
@@ -38,7 +36,8 @@ uint32_t icrc_extend(uint32_t icrc, const void *bytes, uint32_t length)
 {
 	/* The reflected form of 0x04C11DB7; ISA-L inverts before and after, as zlib does. */
 	icrc = crc32_gzip_refl(icrc, bytes, length);
-	leave_avx();
+	if (length >= WIDE)
+		leave_avx();
 	return icrc;
 }
 
@@ -73,34 +72,6 @@ static uint32_t mask_ip(uint8_t *to, const uint8_t *ip, uint8_t ip_version)
 	return ip_version == 4 ? mask_ipv4(to, ip) : mask_ipv6(to, ip);
 }
 
-static void mask_udp_and_bth(uint8_t *to, const uint8_t *from)
-{
-	struct udp_header udp;
-	struct bth bth;
-
-	memcpy(&udp, from, sizeof(udp));
-	memcpy(&bth, from + sizeof(udp), sizeof(bth));
-	be16_put(&udp.checksum, 0xffff);
-	bth.congestion = 0xff;
-	memcpy(to, &udp, sizeof(udp));
-	memcpy(to + sizeof(udp), &bth, sizeof(bth));
-}
-
-uint32_t icrc_packet(const uint8_t *ip, uint8_t ip_version, uint32_t length)
-{
-	uint8_t masked[MASKED_MAX];
-	uint32_t ip_length = mask_ip(masked, ip, ip_version);
-	uint32_t headers = ip_length + sizeof(struct udp_header) + sizeof(struct bth);
-	uint32_t rest = length - headers;
-
-	mask_udp_and_bth(masked + LRH_STAND_IN + ip_length, ip + ip_length);
-	if (rest > SHORT_REST)
-		return icrc_extend(
-			icrc_extend(0, masked, LRH_STAND_IN + headers), ip + headers, rest);
-	memcpy(masked + LRH_STAND_IN + headers, ip + headers, rest);
-	return icrc_extend(0, masked, LRH_STAND_IN + length);
-}
-
 uint32_t icrc_seed(const uint8_t *ip, uint8_t ip_version)
 {
 	uint8_t masked[LRH_STAND_IN + IP_MAX + ICRC_SEED_UDP];
@@ -108,4 +79,13 @@ uint32_t icrc_seed(const uint8_t *ip, uint8_t ip_version)
 
 	memcpy(masked + LRH_STAND_IN + ip_length, ip + ip_length, ICRC_SEED_UDP);
 	return icrc_extend(0, masked, LRH_STAND_IN + ip_length + ICRC_SEED_UDP);
+}
+
+uint32_t icrc_packet(const uint8_t *ip, uint8_t ip_version, uint32_t length)
+{
+	uint32_t seed_length = ICRC_SEED_UDP +
+		(ip_version == 4 ? sizeof(struct ipv4_header) : sizeof(struct ipv6_header));
+
+	return icrc_behind_seed(
+		icrc_seed(ip, ip_version), ip + seed_length - ICRC_SEED_UDP, length - seed_length);
 }

@@ -14,7 +14,9 @@
 #ifndef UROCE_WIRE_ICRC_H
 #define UROCE_WIRE_ICRC_H
 
+#include <endian.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "headers.h"
 
@@ -41,8 +43,8 @@ static inline uint32_t icrc_get(const uint8_t *at)
 
 static inline void icrc_put(uint8_t *at, uint32_t icrc)
 {
-	for (int i = 0; i < 4; i++)
-		at[i] = (uint8_t)(icrc >> (8 * i));
+	icrc = htole32(icrc);
+	memcpy(at, &icrc, sizeof(icrc));
 }
 
 /*
@@ -62,6 +64,29 @@ static inline uint32_t icrc_seed_for(
 	uint32_t seed, const struct icrc_delta delta[2], uint16_t ip_length)
 {
 	return seed ^ delta[0].by[ip_length >> 8] ^ delta[1].by[ip_length & 0xff];
+}
+
+/*
+ * What is masked behind the seed's part needs no copy either. A change of the first four bytes
+ * there is the same as a change of the seed itself, and a change of the byte with FECN and BECN the
+ * same as one that a table knows. So the seed takes the masks, and the CRC runs over the packet as
+ * it is.
+ */
+extern const struct icrc_delta icrc_delta_congestion;
+
+/* checksum: UDP's as its two bytes lie, the first one lowest. congestion: byte 4 of the BTH. */
+static inline uint32_t icrc_seed_masks(uint32_t seed, uint16_t checksum, uint8_t congestion)
+{
+	return seed ^ (uint32_t)(uint16_t)~checksum << 16 ^
+		icrc_delta_congestion.by[(uint8_t)~congestion];
+}
+
+/* `length` bytes from UDP's length to the pad, whose path has this seed with the length folded in.
+ */
+static inline uint32_t icrc_behind_seed(uint32_t seed, const uint8_t *udp, uint32_t length)
+{
+	return icrc_extend(icrc_seed_masks(seed, (uint16_t)(udp[6] | udp[7] << 8), udp[12]),
+		udp + ICRC_SEED_UDP, length);
 }
 
 #endif

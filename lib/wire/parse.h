@@ -70,10 +70,24 @@ uint32_t wire_icrc(const struct wire_packet *packet);
  * FIRST and MIDDLE carry exactly the path MTU, LAST 1 to MTU, ONLY 0 to MTU (9.7.2.1 and C9-... of
  * the responder's length checks). `pmtu` in bytes.
  */
-bool wire_length_ok(const struct wire_packet *packet, uint32_t pmtu);
+static inline bool wire_length_ok(const struct wire_packet *packet, uint32_t pmtu)
+{
+	if (opcode_is(packet->info, IS_FIRST) || opcode_is(packet->info, IS_MIDDLE))
+		return packet->payload_length == pmtu;
+	if (opcode_is(packet->info, IS_LAST) && packet->payload_length == 0)
+		return false;
+	return packet->payload_length <= pmtu;
+}
 
 /* P_Keys match: same 15 bits, not 0, and at least one of them a full member (10.9.3). */
-bool wire_pkey_ok(uint16_t received, uint16_t own);
+static inline bool wire_pkey_ok(uint16_t received, uint16_t own)
+{
+	const uint16_t full_member = 0x8000;
+	const uint16_t key = 0x7fff;
+
+	return ((received ^ own) & key) == 0 && (own & key) != 0 &&
+		((received | own) & full_member) != 0;
+}
 
 const char *wire_drop_name(enum wire_drop drop);
 

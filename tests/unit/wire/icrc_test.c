@@ -114,6 +114,29 @@ static void deltas(void)
 	CU_ASSERT_EQUAL(icrc_seed_for(7, icrc_delta_ipv4, 0), 7);
 }
 
+/* The packet as it is, by a seed that took the masks: every value of each masked byte. */
+static void masks_in_the_seed(void)
+{
+	for (uint32_t value = 0; value < 256; value++)
+		for (int ipv6 = 0; ipv6 < 2; ipv6++) {
+			struct frame_spec spec = {.ipv6 = ipv6, .opcode = 0x04, .body = 8};
+			struct frame frame;
+			uint32_t right, seed;
+			uint8_t *udp;
+
+			frame_make(&frame, &spec);
+			right = icrc_get(frame.byte + frame.icrc);
+			seed = icrc_seed(frame.byte + frame.ip, ipv6 ? 6 : 4);
+			udp = frame.byte + frame.bth - 8;
+			udp[6] = (uint8_t)value;
+			udp[7] = (uint8_t)(value ^ 0x5a);
+			udp[12] = (uint8_t)(value * 3);
+			CU_ASSERT_EQUAL(icrc_behind_seed(seed, udp, 4 + 12 + 8), right);
+			udp[8] ^= 1; /* the opcode is not masked */
+			CU_ASSERT_NOT_EQUAL(icrc_behind_seed(seed, udp, 4 + 12 + 8), right);
+		}
+}
+
 /* A seed for length 0 with a length folded in is the seed of a header with that length. */
 static void seeds(void)
 {
@@ -157,6 +180,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(bytes_on_the_wire),
 	UNIT_CASE(masks),
 	UNIT_CASE(deltas),
+	UNIT_CASE(masks_in_the_seed),
 	UNIT_CASE(seeds),
 	UNIT_CASE(lengths),
 };
