@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 
 #include "ethdev_port.h"
@@ -28,10 +30,37 @@ static unsigned int cache_size(unsigned int count)
 	return count / 4 < POOL_CACHE ? count / 4 : POOL_CACHE;
 }
 
+/*
+ * rte_pktmbuf_pool_create(), but that mbufs lie one behind the other whatever the size of a page
+ * is, unless IOVAs are physical: net_af_xdp hands the pool to the kernel as one piece of so many
+ * mbufs, and those that gaps had pushed beyond its end would be lost when they are sent.
+ */
+static struct rte_mempool *make(const char *name, unsigned int count, uint16_t data, int socket)
+{
+	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = data};
+	unsigned int flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
+	struct rte_mempool *pool =
+		rte_mempool_create_empty(name, count, (unsigned int)sizeof(struct rte_mbuf) + data,
+			cache_size(count), sizeof(private), socket, flags);
+
+	if (!pool)
+		return NULL;
+	if (rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL) == 0) {
+		rte_pktmbuf_pool_init(pool, &private);
+		if (rte_mempool_populate_default(pool) > 0) {
+			rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL);
+			return pool;
+		}
+	}
+	rte_mempool_free(pool);
+	rte_errno = ENOMEM;
+	return NULL;
+}
+
 static struct rte_mempool *create(const char *name, unsigned int count, uint32_t room, int socket)
 {
-	struct rte_mempool *pool = rte_pktmbuf_pool_create(
-		name, count, cache_size(count), 0, (uint16_t)(room + RTE_PKTMBUF_HEADROOM), socket);
+	struct rte_mempool *pool =
+		make(name, count, (uint16_t)(room + RTE_PKTMBUF_HEADROOM), socket);
 
 	if (!pool)
 		log_error("no memory for %u buffers of %u bytes (%s): give EAL more (-m MB, or "
