@@ -83,7 +83,7 @@ uint32_t port_room(const struct side *side, uint32_t frame)
 {
 	uint32_t room = frame > 1900 ? LARGE_ROOM : SMALL_ROOM;
 
-	if (side->port == PORT_AF_XDP && room > PAGE_ROOM)
+	if (side->port == PORT_AF_XDP)
 		return PAGE_ROOM;
 	if (side->port == PORT_AF_PACKET && room < slot_size(side) + RTE_PKTMBUF_HEADROOM)
 		return slot_size(side) + 2 * RTE_PKTMBUF_HEADROOM;
