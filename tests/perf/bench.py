@@ -17,12 +17,14 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PORTS = ('ring', 'memif', 'af_packet', 'af_xdp')
 NEED_ROOT = ('af_packet', 'af_xdp', 'tcp')
 STARVED, SKIPPED = 75, 77
 RUN_TIMEOUT = 120
+ROUNDS, TOTAL_SECONDS = 4, 330  # unless --rounds says how many: as many of these as fit that time
 
 
 def lower_is_better(unit):
@@ -153,6 +155,17 @@ def run_round(bench, rows, number, rounds):
             own['floor'] = floor['value']
 
 
+def run_rounds(bench, rows, wanted):
+    """Returns how many it were."""
+    start = time.monotonic()
+    for number in range(1, (wanted or ROUNDS) + 1):
+        run_round(bench, rows, number, wanted or ROUNDS)
+        elapsed = time.monotonic() - start
+        if not wanted and elapsed + elapsed / number > TOTAL_SECONDS:
+            break
+    return number
+
+
 def describe(bench, name, unit, port):
     """A row of the JSON, or None if it never ran."""
     own = bench.results.get((name, port))
@@ -210,7 +223,7 @@ def machine(options):
             'compiler': first_line(['cc', '--version']),
             'commit': first_line(['git', 'describe', '--always', '--dirty']),
             'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
-            'load_before': round(os.getloadavg()[0], 2), 'rounds': options.rounds,
+            'load_before': round(os.getloadavg()[0], 2),
             'seconds': options.seconds, 'realtime': options.realtime}
 
 
@@ -220,7 +233,8 @@ def parse_arguments():
         epilog='CASE: a case (write_8B_rate), a port (ring, memif, af_packet, af_xdp), or both; '
                'wildcards as in a shell. Without any: all.')
     parser.add_argument('--json', metavar='FILE', help='write the results there, too')
-    parser.add_argument('--rounds', type=int, metavar='N', help='rounds (4)')
+    parser.add_argument('--rounds', type=int, metavar='N',
+                        help=f'rounds ({ROUNDS}, fewer if they would take over 6 minutes)')
     parser.add_argument('--seconds', type=float, metavar='S', help='seconds a measurement (0.4)')
     parser.add_argument('--quick', action='store_true', help='one round, shorter measurements')
     parser.add_argument('--cpus', default='0,1', metavar='A,B', help='the two CPUs (0,1)')
@@ -231,7 +245,8 @@ def parse_arguments():
                         help='the bench program (build-bench/tests/perf/bench)')
     parser.add_argument('cases', nargs='*', metavar='CASE')
     options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 4)
+    if options.quick and not options.rounds:
+        options.rounds = 1
     options.seconds = options.seconds or (0.25 if options.quick else 0.4)
     return options
 
@@ -246,8 +261,7 @@ def main():
                  'lists them')
     record = machine(options)
     note_absent(bench, cases, rows)
-    for number in range(1, options.rounds + 1):
-        run_round(bench, rows, number, options.rounds)
+    record['rounds'] = run_rounds(bench, rows, options.rounds)
     record['load_after'] = round(os.getloadavg()[0], 2)
     record['starved_runs'] = bench.starved
     results = [describe(bench, *row) for row in rows]
