@@ -8,7 +8,7 @@
 #define REGION_SIZE (64ull << 20)
 #define REGION_ID 7u
 #define BIAS_MAX 4096
-#define PATIENCE 10u
+#define PATIENCE 50u
 
 /* Built with a barrier taken out: its name (tests/stress/meson.build). */
 #ifdef RACE_WEAK
@@ -63,8 +63,9 @@ static void *second_side(void *argument)
 static void steer(struct run *run, const uint32_t saw[4])
 {
 	int32_t step = 1 + (run->bias < 0 ? -run->bias : run->bias) / 16;
+	uint32_t late = saw[RACE_SECOND_SAW] + (run->race->both_is_late ? saw[RACE_BOTH_SAW] : 0);
 
-	run->bias += saw[RACE_FIRST_SAW] < saw[RACE_SECOND_SAW] ? step : -step;
+	run->bias += saw[RACE_FIRST_SAW] < late ? step : -step;
 	if (run->bias > BIAS_MAX)
 		run->bias = BIAS_MAX;
 	if (run->bias < -BIAS_MAX)

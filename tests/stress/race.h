@@ -35,6 +35,8 @@ struct race {
 	void (*second)(uint32_t instance);
 	/* On one core, with both at rest: who saw, and back to the state for a round. */
 	enum race_saw (*judge)(uint32_t instance);
+	/* The first sees the second nearly always; so if both saw, the second was the later one. */
+	bool both_is_late;
 };
 
 /* Options: --rounds N. Returns the exit status; the last line is `stress-NAME: ...`. */
