@@ -25,6 +25,10 @@ struct be64 {
 	uint8_t byte[8];
 };
 
+struct be128 {
+	uint8_t byte[16];
+};
+
 static inline uint16_t be16_get(const struct be16 *field)
 {
 	uint16_t raw;
@@ -76,6 +80,18 @@ static inline void be32_put(struct be32 *field, uint32_t value)
 static inline void be64_put(struct be64 *field, uint64_t value)
 {
 	value = __builtin_bswap64(value);
+	memcpy(field, &value, sizeof(value));
+}
+
+/*
+ * Both halves by one store: who reads all of it at once soon after, as a CRC does, would wait for
+ * two stores until they have reached the cache.
+ */
+static inline void be128_put(struct be128 *field, uint64_t high, uint64_t low)
+{
+	typedef uint64_t pair __attribute__((vector_size(16)));
+	pair value = {__builtin_bswap64(high), __builtin_bswap64(low)};
+
 	memcpy(field, &value, sizeof(value));
 }
 

@@ -45,6 +45,14 @@ static enum mem_status next_piece(const struct mem_table *table, uint32_t pd, ui
 		&piece->host);
 }
 
+/* The first element holds all of it, as it nearly always does. */
+static inline bool in_first(
+	const struct mem_sge *sge, unsigned int count, uint64_t offset, uint32_t length)
+{
+	return count > 0 && offset < sge->length && length <= sge->length - offset &&
+		offset <= UINT64_MAX - sge->address;
+}
+
 enum mem_status mem_gather(const struct mem_table *table, uint32_t pd, const struct mem_sge *sge,
 	unsigned int count, uint64_t offset, uint8_t *to, uint32_t length)
 {
@@ -52,6 +60,13 @@ enum mem_status mem_gather(const struct mem_table *table, uint32_t pd, const str
 	enum mem_status status;
 	struct piece piece;
 
+	if (in_first(sge, count, offset, length)) {
+		status = mem_local(
+			table, pd, sge->lkey, sge->address + offset, length, 0, &piece.host);
+		if (status == MEM_OK)
+			mem_fetch(to, piece.host, length);
+		return status;
+	}
 	while (walk.left > 0) {
 		status = next_piece(table, pd, 0, &walk, &piece);
 		if (status != MEM_OK)
@@ -71,6 +86,13 @@ enum mem_status mem_scatter(const struct mem_table *table, uint32_t pd, const st
 	unsigned int found = 0;
 	enum mem_status status;
 
+	if (in_first(sge, count, offset, length)) {
+		status = mem_local(table, pd, sge->lkey, sge->address + offset, length,
+			IBV_ACCESS_LOCAL_WRITE, &pieces[0].host);
+		if (status == MEM_OK)
+			mem_place(pieces[0].host, from, length);
+		return status;
+	}
 	while (walk.left > 0) {
 		if (found == PIECES_MAX)
 			return MEM_BAD_RANGE;

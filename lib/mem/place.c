@@ -8,6 +8,8 @@
  * in vectors of two. An unaligned vector access is split by the CPU at cache lines at most, and a
  * line's edge is never inside an aligned word.
  */
+#include <stdbool.h>
+
 #include "copy.h"
 
 /* A reader that polls races with these on purpose. */
@@ -81,6 +83,11 @@ static inline void store_pieces(uint8_t *to, const uint8_t *from, uint64_t lengt
 	}
 }
 
+static inline bool is_word(const uint8_t *watched, uint64_t length)
+{
+	return length == 8 && ((uintptr_t)watched & 7) == 0;
+}
+
 /* Up to the first aligned address of the watched side. */
 static inline uint64_t head_length(const uint8_t *watched, uint64_t length)
 {
@@ -96,6 +103,10 @@ void mem_place(uint8_t *to, const uint8_t *from, uint64_t length)
 	uint64_t tail = (length - head) % 8;
 	uint64_t bulk = tail == 0 && words > 0 ? words - 1 : words;
 
+	if (is_word(to, length)) {
+		store64(to, from);
+		return;
+	}
 	store_pieces(to, from, head);
 	to += head;
 	from += head;
@@ -136,6 +147,10 @@ void mem_fetch(uint8_t *to, const uint8_t *from, uint64_t length)
 	uint64_t words = (length - head) / 8;
 	uint64_t done = head + 8 * words;
 
+	if (is_word(from, length)) {
+		*(any64 *)to = *(const any64 *)from;
+		return;
+	}
 	load_pieces(to, from, head);
 	copy_words(to + head, from + head, words);
 	load_pieces(to + done, from + done, length - done);

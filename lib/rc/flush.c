@@ -4,8 +4,6 @@
  * unsignaled ones too (IBTA 10.3.1, EP-13): the window first, then the send queue, then the
  * receives.
  */
-#include <string.h>
-
 #include "parts.h"
 #include "requester.h"
 
@@ -15,8 +13,7 @@ static bool flush_send(struct rc_core *core, struct rc_qp *qp)
 	struct rc_send *send = window_slot(qp, requester->head);
 
 	if (requester->head == requester->tail) {
-		memset(send, 0, sizeof(*send));
-		if (!core->ops->take_send(core, qp, send, window_tail(send)))
+		if (!core->ops->take_send(core, qp, window_clear(send), window_tail(send)))
 			return false;
 	} else {
 		requester->head++;

@@ -17,6 +17,8 @@
 #ifndef UROCE_RC_QP_H
 #define UROCE_RC_QP_H
 
+#include <string.h>
+
 #include "known.h"
 #include "psn.h"
 #include "rc.h"
@@ -143,6 +145,13 @@ static inline const struct mem_sge *window_sge(const struct rc_send *send)
 	return (const void *)(send + 1);
 }
 
+/* For take_send() to fill. */
+static inline struct rc_send *window_clear(struct rc_send *send)
+{
+	memset(send, 0, RC_SEND_CLEARED);
+	return send;
+}
+
 static inline bool is_read_or_atomic(enum ibv_wr_opcode opcode)
 {
 	return opcode == IBV_WR_RDMA_READ || opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
@@ -154,10 +163,12 @@ static inline bool is_local(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW;
 }
 
-/* Packets for so many bytes: one at least. */
+/* Packets for so many bytes: one at least. An MTU is a power of two. */
 static inline uint32_t packets_of(uint32_t length, uint32_t pmtu)
 {
-	return length ? (uint32_t)(((uint64_t)length + pmtu - 1) / pmtu) : 1;
+	if (length <= pmtu)
+		return 1;
+	return (uint32_t)(((uint64_t)length + pmtu - 1) >> __builtin_ctz(pmtu));
 }
 
 /* The transport's state, and the point where tracers see it change. */

@@ -15,6 +15,7 @@
 #define UROCE_RC_RC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <infiniband/verbs.h>
@@ -35,28 +36,36 @@ struct rc_qp;
 /* A send request, copied out of the queue by take_send() and validated by it. */
 struct rc_send {
 	uint64_t wr_id;
-	enum ibv_wr_opcode opcode;
-	unsigned int flags;   /* enum ibv_send_flags; SIGNALED is set if sq_sig_all */
+	uint64_t remote_address;
+	uint32_t remote_rkey;
 	uint32_t length;      /* sum of the SGEs, or inline bytes; <= 2^31 */
 	uint32_t imm_or_rkey; /* as verbs has it: immediate in network order */
+	uint32_t released;    /* SQ position that its completion frees up to */
+	enum ibv_wr_opcode opcode;
+	unsigned int flags; /* enum ibv_send_flags; SIGNALED is set if sq_sig_all */
+
+	/* the requester's, but for a status that take_send() may set: */
+	enum ibv_wc_status status; /* not SUCCESS: failed before or while it was sent */
+	uint32_t first_psn;
+	uint32_t packets;  /* PSNs that it takes; at least 1 but for local operations: 0 */
+	uint32_t received; /* READ: responses taken so far */
 	uint16_t sge_count;
 	bool bind_type1;
-	uint32_t released; /* SQ position that its completion frees up to */
-	uint32_t remote_rkey;
-	uint64_t remote_address;
-	uint64_t compare_add;
-	uint64_t swap;
-	struct mem_bind bind; /* IBV_WR_BIND_MW */
+	bool started; /* its PSN is fixed, its first packet was sent */
+	bool done;    /* a local operation that has run */
+	bool resumed; /* READ: was asked for again since the last response */
 
-	/* the requester's: */
-	uint32_t first_psn;
-	uint32_t packets;	   /* PSNs that it takes; at least 1 but for local operations: 0 */
-	uint32_t received;	   /* READ: responses taken so far */
-	enum ibv_wc_status status; /* not SUCCESS: failed before or while it was sent */
-	bool started;		   /* its PSN is fixed, its first packet was sent */
-	bool done;		   /* a local operation that has run */
-	bool resumed;		   /* READ: was asked for again since the last response */
+	/* by opcode, and not cleared: */
+	union {
+		struct {
+			uint64_t compare_add;
+			uint64_t swap;
+		};
+		struct mem_bind bind; /* IBV_WR_BIND_MW */
+	};
 };
+
+#define RC_SEND_CLEARED offsetof(struct rc_send, bind)
 
 /* A receive request, likewise. */
 struct rc_recv {
@@ -82,7 +91,7 @@ struct rc_completion {
 
 /* What the transport asks of the engine. All calls come from the QP's core. */
 struct rc_ops {
-	/* The next request of the send queue into *send (zeroed but for what it fills) with its
+	/* The next request of the send queue into *send (cleared up to RC_SEND_CLEARED) with its
 	 * SGEs or inline bytes into tail, which has room for what the QP was created with. An
 	 * invalid one is delivered with status IBV_WC_LOC_QP_OP_ERR. False: none. */
 	bool (*take_send)(struct rc_core *core, struct rc_qp *qp, struct rc_send *send, void *tail);

@@ -42,8 +42,7 @@ static struct rc_send *request_at_cursor(struct rc_core *core, struct rc_qp *qp)
 		return send;
 	if (requester->tail - requester->head == requester->depth)
 		return NULL;
-	memset(send, 0, sizeof(*send));
-	if (!core->ops->take_send(core, qp, send, window_tail(send)))
+	if (!core->ops->take_send(core, qp, window_clear(send), window_tail(send)))
 		return NULL;
 	requester->tail++;
 	return send;
@@ -57,7 +56,6 @@ enum go { GO, WAIT, FAILED };
 static enum go may_start(const struct rc_qp *qp, struct rc_send *send)
 {
 	const struct requester *requester = &qp->requester;
-	uint32_t packets;
 
 	if ((send->flags & IBV_SEND_FENCE) && requester->reads)
 		return WAIT;
@@ -76,9 +74,8 @@ static enum go may_start(const struct rc_qp *qp, struct rc_send *send)
 		if (requester->reads >= requester->max_rd_atomic)
 			return WAIT;
 	}
-	packets = count_packets(qp, send);
 	if (requester_outstanding(qp) &&
-		psn_ahead(requester->next_psn, requester->una) + packets > RC_PSN_SPAN)
+		psn_ahead(requester->next_psn, requester->una) + send->packets > RC_PSN_SPAN)
 		return WAIT;
 	return GO;
 }
@@ -87,7 +84,6 @@ static void start(struct rc_qp *qp, struct rc_send *send)
 {
 	struct requester *requester = &qp->requester;
 
-	send->packets = count_packets(qp, send);
 	send->first_psn = requester->next_psn;
 	send->started = true;
 	requester->next_psn = psn_add(requester->next_psn, send->packets);
@@ -125,28 +121,29 @@ static enum place place_of(uint32_t packet, uint32_t packets)
 	return packet + 1 == packets ? PLACE_LAST : PLACE_MIDDLE;
 }
 
+/* By enum place. */
+#define OF_SEND(kind)                                                                              \
+	{                                                                                          \
+		OPCODE_RC_SEND_FIRST, OPCODE_RC_SEND_MIDDLE, OPCODE_RC_SEND_LAST##kind,            \
+			OPCODE_RC_SEND_ONLY##kind                                                  \
+	}
+#define OF_WRITE(kind)                                                                             \
+	{                                                                                          \
+		OPCODE_RC_WRITE_FIRST, OPCODE_RC_WRITE_MIDDLE, OPCODE_RC_WRITE_LAST##kind,         \
+			OPCODE_RC_WRITE_ONLY##kind                                                 \
+	}
+
 static uint8_t opcode_of(enum ibv_wr_opcode opcode, enum place place)
 {
-	static const uint8_t send[] = {OPCODE_RC_SEND_FIRST, OPCODE_RC_SEND_MIDDLE,
-		OPCODE_RC_SEND_LAST, OPCODE_RC_SEND_ONLY};
-	static const uint8_t write[] = {OPCODE_RC_WRITE_FIRST, OPCODE_RC_WRITE_MIDDLE,
-		OPCODE_RC_WRITE_LAST, OPCODE_RC_WRITE_ONLY};
-	bool ends = place == PLACE_LAST || place == PLACE_ONLY;
+	static const uint8_t opcodes[][4] = {
+		[IBV_WR_SEND] = OF_SEND(),
+		[IBV_WR_SEND_WITH_IMM] = OF_SEND(_IMM),
+		[IBV_WR_SEND_WITH_INV] = OF_SEND(_INV),
+		[IBV_WR_RDMA_WRITE] = OF_WRITE(),
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = OF_WRITE(_IMM),
+	};
 
-	switch (opcode) {
-	case IBV_WR_RDMA_WRITE:
-		return write[place];
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return (uint8_t)(write[place] + (ends ? 1 : 0)); /* *_IMM follows LAST and ONLY */
-	case IBV_WR_SEND_WITH_IMM:
-		return (uint8_t)(send[place] + (ends ? 1 : 0));
-	case IBV_WR_SEND_WITH_INV:
-		if (place == PLACE_LAST)
-			return OPCODE_RC_SEND_LAST_INV;
-		return place == PLACE_ONLY ? OPCODE_RC_SEND_ONLY_INV : send[place];
-	default:
-		return send[place];
-	}
+	return opcodes[opcode][place];
 }
 
 static bool has_immediate(enum ibv_wr_opcode opcode)
@@ -162,12 +159,8 @@ static bool solicits(const struct rc_send *send, bool ends)
 
 static uint8_t *put_reth(uint8_t *at, uint64_t address, uint32_t rkey, uint32_t length)
 {
-	struct reth *reth = (struct reth *)at;
-
-	be64_put(&reth->address, address);
-	be32_put(&reth->rkey, rkey);
-	be32_put(&reth->length, length);
-	return at + sizeof(*reth);
+	be128_put((struct be128 *)at, address, (uint64_t)rkey << 32 | length);
+	return at + sizeof(struct reth);
 }
 
 /* Extension headers of a SEND or WRITE packet. */
@@ -278,8 +271,8 @@ static void make_packet(struct rc_core *core, struct rc_qp *qp, struct rc_send *
 {
 	struct requester *requester = &qp->requester;
 	bool single = is_read_or_atomic(send->opcode);
-	bool again = psn_ahead(requester_cursor_psn(qp), requester->una) <
-		psn_ahead(requester->sent, requester->una);
+	uint32_t psn = psn_add(send->first_psn, single ? send->received : requester->cursor_packet);
+	bool again = psn_ahead(psn, requester->una) < psn_ahead(requester->sent, requester->una);
 	uint32_t end;
 
 	if (send->opcode == IBV_WR_RDMA_READ) {
@@ -313,8 +306,10 @@ static enum go step(struct rc_core *core, struct rc_qp *qp, struct rc_send *send
 	if (requester->in_flight >= RC_WINDOW && !is_local(send->opcode))
 		return WAIT;
 	if (!send->started) {
-		enum go go = may_start(qp, send);
+		enum go go;
 
+		send->packets = count_packets(qp, send);
+		go = may_start(qp, send);
 		if (go != GO)
 			return go;
 		start(qp, send);

@@ -238,14 +238,17 @@ static void start_write(struct responder *responder, const struct reth *reth)
 	responder->offset = 0;
 }
 
-/* At a message's start the whole range is checked, later only that the key still stands. */
+/*
+ * At a message's start the whole range is checked, if it is more than this packet's; later only
+ * that the key still stands.
+ */
 static enum mem_status write_target(struct rc_core *core, struct rc_qp *qp,
 	const struct wire_packet *packet, bool starts, uint8_t **host)
 {
 	struct responder *responder = &qp->responder;
 	enum mem_status status;
 
-	if (starts) {
+	if (starts && responder->length != packet->payload_length) {
 		status = mem_remote(core->mem, qp->pd, qp->qp_num, responder->rkey,
 			responder->address, responder->length, IBV_ACCESS_REMOTE_WRITE, host);
 		if (status != MEM_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets out: a path's constant headers and their CRC, and what each packet adds to them. */
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -154,13 +153,7 @@ static uint8_t flags_of(const struct wire_bth *bth)
 	return (uint8_t)((bth->solicited ? BTH_SOLICITED : 0) | pad_of(bth) << BTH_PAD_SHIFT);
 }
 
-typedef uint64_t pair __attribute__((vector_size(16), aligned(1), may_alias));
-
-/*
- * UDP's length and checksum and the BTH, 16 bytes by one store: the CRC's first load comes right
- * behind it, and a load that has to gather from several stores waits until they have reached the
- * cache.
- */
+/* UDP's length and checksum, and the BTH: where the CRC's first load comes right behind. */
 static void put_udp_and_bth(uint8_t *to, const struct wire_path *path, const struct wire_bth *bth)
 {
 	uint64_t first = (uint64_t)udp_length(bth) << 48 | (uint64_t)NO_CHECKSUM << 32 |
@@ -169,7 +162,7 @@ static void put_udp_and_bth(uint8_t *to, const struct wire_path *path, const str
 		(uint64_t)path->destination_qp << 32 |
 		(uint64_t)(bth->ack_request ? BTH_ACK_REQUEST : 0) << 24 | (bth->psn & 0xffffff);
 
-	*(pair *)to = (pair){htobe64(first), htobe64(second)};
+	be128_put((struct be128 *)to, first, second);
 }
 
 uint8_t *wire_start(uint8_t *frame, const struct wire_path *path, const struct wire_bth *bth)
