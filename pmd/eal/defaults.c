@@ -29,6 +29,7 @@ static const char *const source_options[] = {"--no-huge", "--in-memory", "--sock
 	"--socket-limit", "--huge-dir", "--huge-unlink", "--legacy-mem", "--single-file-segments",
 	"--match-allocations", NULL};
 static const char *const size_options[] = {"-m", NULL};
+static const char *const private_options[] = {"--no-huge", "--in-memory", "--no-shconf", NULL};
 static const char *const sharing_options[] = {"--file-prefix", "--proc-type", "--no-shconf", NULL};
 
 #define CUT_MIN 5u /* "--all": shorter cuts are more often something else */
@@ -178,4 +179,9 @@ int defaults_add(struct words *eal, const struct defaults_facts *facts, int lcor
 	if (!err && !says(eal, lcore_options))
 		err = add_lcores(eal, &facts->cpus, lcore);
 	return err;
+}
+
+bool defaults_secondaries(const struct words *eal)
+{
+	return !says(eal, private_options);
 }

@@ -31,5 +31,7 @@ struct defaults_facts {
 void defaults_facts(struct defaults_facts *facts);
 /* Appends what is missing to EAL's words. lcore: the worker's, or negative. 0 or -ENOMEM. */
 int defaults_add(struct words *eal, const struct defaults_facts *facts, int lcore);
+/* May other processes look into this EAL (dpdk-pdump)? Of the words with what was added. */
+bool defaults_secondaries(const struct words *eal);
 
 #endif

@@ -335,10 +335,12 @@ static rte_pcapng_t *write_head(const struct ethdev_port *ethdev, int fd)
 	struct rte_eth_dev_owner owner;
 	rte_pcapng_t *file;
 
+	errno = 0;
+	if (!ethdev->owner)
+		return rte_pcapng_fdopen(fd, NULL, NULL, "uroce", NULL);
 	if (rte_eth_dev_owner_get(ethdev->id, &owner))
 		return NULL;
 	rte_eth_dev_owner_unset(ethdev->id, ethdev->owner);
-	errno = 0;
 	file = rte_pcapng_fdopen(fd, NULL, NULL, "uroce", NULL);
 	while (rte_eth_dev_owner_set(ethdev->id, &owner))
 		sched_yield();

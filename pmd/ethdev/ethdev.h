@@ -13,6 +13,13 @@
 #include "net.h"
 #include "port.h"
 
+/*
+ * While there is a memory zone of this name, devices have no owner once they run: dpdk-dumpcap and
+ * its like see only those that nobody owns. Who has started EAL for itself alone may say so; in an
+ * application's EAL the owner keeps our devices out of its loops.
+ */
+#define ETHDEV_SHOWN "uroce_shown"
+
 #define ETHDEV_NAME_MAX 64u /* RTE_ETH_NAME_MAX_LEN */
 
 enum address_mode {

@@ -7,6 +7,7 @@
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
+#include <rte_memzone.h>
 
 #include "address.h"
 #include "capture.h"
@@ -58,6 +59,7 @@ static void give_back(struct ethdev_port *ethdev)
 		return;
 	rte_eth_dev_owner_unset(ethdev->id, ethdev->owner);
 	rte_eth_dev_owner_delete(ethdev->owner);
+	ethdev->owner = 0;
 }
 
 static int check_kernel_address(const struct ethdev_port *ethdev, const uint8_t gid[16])
@@ -124,6 +126,8 @@ static int set_up(struct ethdev_port *ethdev, const struct ethdev_config *config
 		err = ethdev_start(ethdev, config);
 	if (!err)
 		ethdev->up = ethdev_link(ethdev, &ethdev->speed_mbps);
+	if (!err && rte_memzone_lookup(ETHDEV_SHOWN))
+		give_back(ethdev);
 	if (!err && *config->capture.file) /* it does without, if it must: there is a line */
 		ethdev_capture_start(&ethdev->port, &config->capture);
 	return err;

@@ -8,8 +8,9 @@ greeting, then a command a packet and an answer in JSON.
 import glob
 import json
 import os
+import secrets
+import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 
@@ -17,7 +18,7 @@ from namespace import Cases
 from sight import Sight
 
 SIGHT = sys.argv[1]
-PREFIX = f'uroce_test_{os.getpid()}'
+PREFIX = f'uroce_test_{secrets.token_hex(4)}'
 RUNTIME = tempfile.mkdtemp(prefix='uroce-')
 EAL = [f'--file-prefix={PREFIX}', '--telemetry']
 
@@ -146,7 +147,8 @@ def main():
         seen = Seen()
         case(seen)
         cases.judge(case.__doc__, seen.problems)
-    subprocess.run(['rm', '-r', RUNTIME], check=False)
+    for folder in [RUNTIME] + glob.glob(f'/var/run/dpdk/{PREFIX}'):
+        shutil.rmtree(folder)
     return cases.end()
 
 

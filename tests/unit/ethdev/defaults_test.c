@@ -103,10 +103,41 @@ static void every_cpu(void)
 	words_fini(&words);
 }
 
+/* Secondaries need files and pages that they can map. */
+static void secondaries(void)
+{
+	static const struct {
+		const char *given;
+		bool hugepages, possible;
+	} rows[] = {
+		{"", true, false},
+		{"", false, false},
+		{"--file-prefix=x", true, true},
+		{"--file-prefix=x", false, false},
+		{"--proc-type=primary", true, true},
+		{"--file-prefix=x --in-memory", true, false},
+		{"--no-shconf", true, false},
+		{"--huge-dir /mnt/huge", true, true},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct defaults_facts facts = {.hugepages = rows[i].hugepages};
+		struct words words;
+
+		words_init(&words);
+		CU_ASSERT_EQUAL_FATAL(words_add(&words, "p"), 0);
+		CU_ASSERT_EQUAL_FATAL(words_split(&words, rows[i].given), 0);
+		CU_ASSERT_EQUAL(defaults_add(&words, &facts, -1), 0);
+		CU_ASSERT_EQUAL(defaults_secondaries(&words), rows[i].possible);
+		words_fini(&words);
+	}
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(added),
 	UNIT_CASE(no_cpus),
 	UNIT_CASE(every_cpu),
+	UNIT_CASE(secondaries),
 };
 
 UNIT_MAIN("ethdev-defaults", cases)
