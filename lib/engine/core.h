@@ -9,9 +9,7 @@
 
 #include <stdint.h>
 
-#include <uroce/abi.h>
-
-#define CORES_MAX UROCE_ABI_MAX_CORES
+#define CORES_MAX 16u /* as the region has it */
 
 struct cores {
 	uint32_t count; /* 1 to CORES_MAX */

@@ -3,11 +3,10 @@
 #include "serve.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "nap.h"
 #include "state.h"
 #include "worker.h"
 
@@ -17,6 +16,8 @@ struct watch {
 	uint64_t active;	    /* when there was something to do */
 	uint32_t driven[CORES_MAX]; /* as last seen */
 };
+
+_Static_assert(NAP_DESCRIPTORS >= 2 * CORES_MAX, "two for each core");
 
 static struct worker *core_at(const struct serve *serve, uint32_t i)
 {
@@ -35,51 +36,35 @@ static bool stopped(const struct serve *serve)
 
 /* ---- waiting ---- */
 
-static struct timespec to_timespec(uint64_t ns)
-{
-	return (struct timespec){
-		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
-}
-
-static int descriptor_of(const struct worker *worker)
+static int port_descriptor(const struct worker *worker)
 {
 	struct port *port = worker->engine->port;
 
 	return port->ops->descriptor ? port->ops->descriptor(port, worker->queue) : -ENOTSUP;
 }
 
-/* The descriptors that wake it. `deaf`: some port has none. */
-static nfds_t descriptors(const struct serve *serve, struct pollfd *fds, bool *deaf)
+/* What wakes it: first a descriptor for each core, then one for each core's port. */
+static uint32_t descriptors(const struct serve *serve, int fds[NAP_DESCRIPTORS])
 {
-	nfds_t n = 0;
-
-	*deaf = false;
 	for (uint32_t i = 0; i < serve->count; i++) {
-		int port = descriptor_of(core_at(serve, i));
-
-		fds[n++] = (struct pollfd){.fd = core_at(serve, i)->sleep.wake, .events = POLLIN};
-		if (port >= 0)
-			fds[n++] = (struct pollfd){.fd = port, .events = POLLIN};
-		else
-			*deaf = true;
+		fds[i] = core_at(serve, i)->sleep.wake;
+		fds[serve->count + i] = port_descriptor(core_at(serve, i));
 	}
-	return n;
+	return 2 * serve->count;
 }
 
 /* For so long, or until somebody says that he is going to wait: true. */
-static bool nap(const struct serve *serve)
+static bool keep_off(const struct serve *serve)
 {
-	struct timespec time = to_timespec(serve->nap);
-	struct pollfd fds[CORES_MAX];
+	int fds[NAP_DESCRIPTORS];
 	bool called = false;
 	uint64_t count;
 
-	for (uint32_t i = 0; i < serve->count; i++)
-		fds[i] = (struct pollfd){.fd = core_at(serve, i)->sleep.wake, .events = POLLIN};
-	if (ppoll(fds, serve->count, &time, NULL) <= 0)
+	descriptors(serve, fds);
+	if (!nap_wait(fds, serve->count, serve->nap))
 		return false;
 	for (uint32_t i = 0; i < serve->count; i++)
-		called |= read(fds[i].fd, &count, sizeof(count)) > 0;
+		called |= read(fds[i], &count, sizeof(count)) > 0;
 	return called;
 }
 
@@ -104,20 +89,27 @@ static bool commands_wait(const struct serve *serve)
 	return false;
 }
 
+/* Where a port has no descriptor, it is looked at every so often. */
+static bool is_deaf(const struct serve *serve, const int *fds)
+{
+	for (uint32_t i = 0; i < serve->count; i++)
+		if (fds[serve->count + i] < 0)
+			return true;
+	return false;
+}
+
 static void wait_until(const struct serve *serve, uint64_t due, bool often)
 {
-	struct pollfd fds[2 * CORES_MAX];
+	int fds[NAP_DESCRIPTORS];
+	uint32_t n = descriptors(serve, fds);
 	uint64_t now = now_of(serve);
-	struct timespec time;
-	bool deaf;
-	nfds_t n = descriptors(serve, fds, &deaf);
+	uint64_t time = due == UINT64_MAX ? NAP_FOREVER : due - now;
 
 	if (due <= now)
 		return;
-	if ((deaf || often) && due - now > serve->nap)
-		due = now + serve->nap;
-	time = to_timespec(due - now);
-	ppoll(fds, n, due == UINT64_MAX ? NULL : &time, NULL);
+	if ((often || is_deaf(serve, fds)) && time > serve->nap)
+		time = serve->nap;
+	nap_wait(fds, n, time);
 }
 
 /* ---- sleep ---- */
@@ -208,7 +200,7 @@ static bool round_of_all(const struct serve *serve)
 /* Who drove until just now, and says that he is going to wait, drives no more. */
 static void keep_away(struct watch *watch)
 {
-	if (nap(watch->serve))
+	if (keep_off(watch->serve))
 		(void)others_drive(watch);
 	watch->active = now_of(watch->serve);
 }
@@ -229,6 +221,7 @@ int serve_init(struct serve *serve)
 {
 	int error = 0;
 
+	__atomic_store_n(&serve->stop, 0, __ATOMIC_RELAXED);
 	if (serve->nap == 0)
 		serve->nap = SERVE_NAP;
 	for (uint32_t i = 0; i < serve->count && !error; i++)
@@ -242,6 +235,7 @@ void serve_run(struct serve *serve)
 {
 	struct watch watch = {.serve = serve, .active = now_of(serve)};
 
+	nap_prepare();
 	while (!stopped(serve))
 		look(&watch);
 }

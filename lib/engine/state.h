@@ -35,6 +35,8 @@
 #include "scheduler.h"
 #include "sleep.h"
 
+_Static_assert(CORES_MAX == UROCE_ABI_MAX_CORES, "a CQ has a ring for each core");
+
 #define TX_BUFFERS 128u /* kept at hand for packets to come */
 #define TX_BURST 32u	/* packets a QP and turn, unless configured */
 #define TX_QUEUE 256u	/* packets that wait for the port */

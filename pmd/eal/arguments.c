@@ -10,6 +10,7 @@
 #include "address.h"
 #include "arguments.h"
 #include "log.h"
+#include "serve.h"
 #include "values.h"
 
 /* What a row's function is given: the value, and the words that follow it. */
@@ -154,6 +155,8 @@ static int take_mode(struct arguments *arguments, const struct given *given)
 		arguments->mode = ENGINE_INLINE;
 	else if (strcmp(given->value, "dedicated") == 0)
 		arguments->mode = ENGINE_DEDICATED;
+	else if (strcmp(given->value, "mixed") == 0)
+		arguments->mode = ENGINE_MIXED;
 	else
 		return -EINVAL;
 	return 0;
@@ -161,12 +164,34 @@ static int take_mode(struct arguments *arguments, const struct given *given)
 
 static int take_lcore(struct arguments *arguments, const struct given *given)
 {
-	uint32_t lcore;
+	return value_lcores(given->value, &arguments->lcores);
+}
 
-	if (value_number(given->value, 0, 1023, &lcore))
+static int take_cores(struct arguments *arguments, const struct given *given)
+{
+	return value_number(given->value, 1, CORES_MAX, &arguments->cores);
+}
+
+static int take_sleep(struct arguments *arguments, const struct given *given)
+{
+	uint32_t us;
+
+	if (strcmp(given->value, "never") == 0) {
+		arguments->idle = SERVE_NEVER;
+		return 0;
+	}
+	if (value_number(given->value, 0, 1000000, &us))
 		return -EINVAL;
-	arguments->lcore = (int)lcore;
+	arguments->idle = us * 1000ull;
 	return 0;
+}
+
+static int take_progress(struct arguments *arguments, const struct given *given)
+{
+	bool off = strcmp(given->value, "off") == 0;
+
+	arguments->progress = !off;
+	return off || strcmp(given->value, "on") == 0 ? 0 : -EINVAL;
 }
 
 static int take_max_qp(struct arguments *arguments, const struct given *given)
@@ -197,9 +222,17 @@ static const struct row rows[] = {
 	{"mac", "XX:XX:XX:XX:XX:XX", take_mac, "own MAC address (the port's)"},
 	{"queues", "N", take_queues, "pairs of receive and send queues, 1 to 1024 (1)"},
 	{"mbufs", "N", take_mbufs, "packet buffers, 256 to 16777216 (as many as the queues need)"},
-	{"mode", "inline|dedicated", take_mode,
+	{"mode", "inline|dedicated|mixed", take_mode,
 		"who drives the engine: the application's polls, or a core (inline)"},
-	{"lcore", "N", take_lcore, "dedicated: the EAL lcore of the engine"},
+	{"cores", "N", take_cores,
+		"cores of the engine, 1 to 16, each with a pair of the port's queues (1, or one "
+		"for "
+		"each lcore)"},
+	{"lcore", "N[,N-M...]", take_lcore, "dedicated: the EAL lcores of the engine's cores"},
+	{"sleep", "never|US", take_sleep,
+		"dedicated: idle microseconds until a core sleeps, 0 to 1000000 (never)"},
+	{"progress", "on|off", take_progress,
+		"inline: a thread drives the engine while the application doesn't (on)"},
 	{"name", "NAME", take_name, "name of the device (the first free of uroce0, uroce1, ...)"},
 	{"max-qp", "N", take_max_qp, "queue pairs, 1 to 1048576"},
 	{"max-mr", "N", take_max_mr, "memory regions, 1 to 1048576"},
@@ -331,10 +364,24 @@ static const char *wrong_addresses(const struct ethdev_config *port)
 
 static const char *wrong_mode(const struct arguments *arguments)
 {
-	if (arguments->mode == ENGINE_INLINE && arguments->lcore != ARGUMENTS_NO_LCORE)
-		return "--lcore goes with --mode dedicated";
-	if (arguments->mode == ENGINE_DEDICATED && arguments->lcore == ARGUMENTS_NO_LCORE)
-		return "--mode dedicated needs a core: name it with --lcore N";
+	uint32_t lcores = arguments->lcores.count;
+
+	if (arguments->mode == ENGINE_INLINE && lcores)
+		return "--lcore goes with --mode dedicated or mixed";
+	if (arguments->mode != ENGINE_INLINE && !lcores)
+		return "--mode dedicated or mixed needs a core: name it with --lcore N";
+	if (arguments->mode == ENGINE_DEDICATED && arguments->cores && arguments->cores != lcores)
+		return "--mode dedicated has a core for each of --lcore: leave out --cores, or "
+		       "take --mode mixed";
+	if (arguments->mode == ENGINE_MIXED && arguments->cores <= lcores)
+		return "--mode mixed has more --cores than --lcore names";
+	return NULL;
+}
+
+static const char *wrong_queues(const struct arguments *arguments)
+{
+	if (arguments->port.queues && arguments->port.queues < arguments->cores)
+		return "each of --cores needs one of --queues: leave that out";
 	return NULL;
 }
 
@@ -348,9 +395,20 @@ static int check(const struct arguments *arguments)
 	else if (!wrong)
 		wrong = wrong_mode(arguments);
 	if (!wrong)
+		wrong = wrong_queues(arguments);
+	if (!wrong)
 		return 0;
 	log_error("%s", wrong);
 	return -EINVAL;
+}
+
+/* What follows from other arguments. */
+static void complete(struct arguments *arguments)
+{
+	if (!arguments->cores && arguments->mode != ENGINE_MIXED)
+		arguments->cores = arguments->lcores.count ? arguments->lcores.count : 1;
+	if (!arguments->port.queues)
+		arguments->port.queues = (uint16_t)arguments->cores;
 }
 
 int arguments_parse(struct arguments *arguments, int argc, char *const argv[])
@@ -360,11 +418,14 @@ int arguments_parse(struct arguments *arguments, int argc, char *const argv[])
 
 	memset(arguments, 0, sizeof(*arguments));
 	arguments->mode = ENGINE_INLINE;
-	arguments->lcore = ARGUMENTS_NO_LCORE;
+	arguments->idle = SERVE_NEVER;
+	arguments->progress = true;
 	save(&state);
 	err = parse_rows(arguments, argc, argv);
 	restore(&state);
-	if (!err && !arguments->help)
-		err = check(arguments);
+	if (err || arguments->help)
+		return err;
+	complete(arguments);
+	err = check(arguments);
 	return err;
 }

@@ -9,15 +9,18 @@
 
 #include "engine.h"
 #include "ethdev.h"
+#include "lcores.h"
 
 #define ARGUMENTS_NAME_MAX 64u /* IBV_SYSFS_NAME_MAX */
-#define ARGUMENTS_NO_LCORE (-1)
 
 struct arguments {
 	bool help;
 	char name[ARGUMENTS_NAME_MAX]; /* of the device; "": the first free one */
 	enum engine_mode mode;
-	int lcore;		 /* dedicated: the worker's, or ARGUMENTS_NO_LCORE */
+	uint32_t cores;		 /* 0: as many as there are lcores, or one */
+	struct lcores lcores;	 /* of the cores that have a thread, the first ones */
+	uint64_t idle;		 /* ns until such a thread sleeps, or SERVE_NEVER */
+	bool progress;		 /* a thread drives the other cores when nobody does */
 	uint32_t max_qp, max_mr; /* 0: the engine's defaults */
 	struct ethdev_config port;
 };

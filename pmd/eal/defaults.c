@@ -140,21 +140,34 @@ static void list_cpus(char list[CPU_LIST_MAX], const cpu_set_t *cpus)
 	}
 }
 
-/* The main lcore floats over `cpus`; the worker's is tied to the CPU of its number. */
-static int add_lcores(struct words *eal, const cpu_set_t *cpus, int lcore)
+/* The lowest number that no worker has. */
+static unsigned int free_lcore(const struct lcores *lcores)
 {
-	char list[CPU_LIST_MAX], map[CPU_LIST_MAX + 64], main_lcore[16];
-	int main_id = lcore == 0 ? 1 : 0;
+	unsigned int id = 0;
+
+	while (lcores_have(lcores, id))
+		id++;
+	return id;
+}
+
+#define WORKER_TEXT 16u /* ",127@127" */
+
+/* The main lcore floats over `cpus`; a worker's is tied to the CPU of its number. */
+static int add_lcores(struct words *eal, const cpu_set_t *cpus, const struct lcores *lcores)
+{
+	char list[CPU_LIST_MAX], map[CPU_LIST_MAX + WORKER_TEXT * (CORES_MAX + 1)], main_lcore[16];
+	unsigned int main_id = free_lcore(lcores);
+	size_t used;
 	int err;
 
 	list_cpus(list, cpus);
 	if (!*list)
 		return 0;
-	snprintf(main_lcore, sizeof(main_lcore), "%d", main_id);
-	if (lcore < 0)
-		snprintf(map, sizeof(map), "%d@(%s)", main_id, list);
-	else
-		snprintf(map, sizeof(map), "%d@(%s),%d@%d", main_id, list, lcore, lcore);
+	snprintf(main_lcore, sizeof(main_lcore), "%u", main_id);
+	used = (size_t)snprintf(map, sizeof(map), "%u@(%s)", main_id, list);
+	for (uint32_t i = 0; i < lcores->count; i++)
+		used += (size_t)snprintf(
+			map + used, sizeof(map) - used, ",%u@%u", lcores->id[i], lcores->id[i]);
 	err = words_add(eal, "--lcores");
 	if (!err)
 		err = words_add(eal, map);
@@ -163,7 +176,7 @@ static int add_lcores(struct words *eal, const cpu_set_t *cpus, int lcore)
 	return err ? err : words_add(eal, main_lcore);
 }
 
-int defaults_add(struct words *eal, const struct defaults_facts *facts, int lcore)
+int defaults_add(struct words *eal, const struct defaults_facts *facts, const struct lcores *lcores)
 {
 	bool devices = says(eal, device_options);
 	int err = 0;
@@ -177,7 +190,7 @@ int defaults_add(struct words *eal, const struct defaults_facts *facts, int lcor
 	if (!err && !says(eal, source_options))
 		err = add_memory(eal, facts->hugepages);
 	if (!err && !says(eal, lcore_options))
-		err = add_lcores(eal, &facts->cpus, lcore);
+		err = add_lcores(eal, &facts->cpus, lcores);
 	return err;
 }
 

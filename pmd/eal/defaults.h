@@ -11,8 +11,8 @@
  * - addresses: --iova-mode=va if no PCI device is named: virtual ports need no physical addresses.
  * - telemetry: none (--no-telemetry), unless --telemetry asks for its socket and thread.
  * - lcores: one, which may run on every CPU that this process may use, so that the application's
- *   thread is not tied to CPU 0 and no idle threads are made; a second for a worker, on the CPU of
- *   its number.
+ *   thread is not tied to CPU 0 and no idle threads are made; one more for each worker, on the CPU
+ *   of its number.
  */
 #ifndef UROCE_EAL_DEFAULTS_H
 #define UROCE_EAL_DEFAULTS_H
@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <stdbool.h>
 
+#include "lcores.h"
 #include "words.h"
 
 /* What the machine offers. */
@@ -29,9 +30,8 @@ struct defaults_facts {
 };
 
 void defaults_facts(struct defaults_facts *facts);
-/* Appends what is missing to EAL's words. lcore: the worker's, or negative. 0 or -ENOMEM. */
-int defaults_add(struct words *eal, const struct defaults_facts *facts, int lcore);
-/* May other processes look into this EAL (dpdk-pdump)? Of the words with what was added. */
-bool defaults_secondaries(const struct words *eal);
+/* Appends what is missing to EAL's words. lcores: the workers'. 0 or -ENOMEM. */
+int defaults_add(
+	struct words *eal, const struct defaults_facts *facts, const struct lcores *lcores);
 
 #endif

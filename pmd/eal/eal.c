@@ -8,13 +8,10 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
-#include <rte_memzone.h>
-#include <rte_pdump.h>
 
 #include "defaults.h"
 #include "eal.h"
 #include "eal_log.h"
-#include "ethdev.h"
 #include "log.h"
 #include "words.h"
 
@@ -29,18 +26,16 @@ bool eal_is_running(void)
 	return rte_lcore_count() > 0 && rte_get_tsc_hz() > 0;
 }
 
-/* An lcore of its own for a worker. */
-static int check_lcore(int lcore)
+/* Lcores of their own for workers. */
+static int check_lcore(unsigned int lcore)
 {
-	if (lcore == EAL_NO_LCORE)
-		return 0;
-	if (lcore >= RTE_MAX_LCORE || !rte_lcore_is_enabled((unsigned int)lcore)) {
+	if (lcore >= RTE_MAX_LCORE || !rte_lcore_is_enabled(lcore)) {
 		log_error(
-			"lcore %d is not one of EAL's: name it there (-l), or take another", lcore);
+			"lcore %u is not one of EAL's: name it there (-l), or take another", lcore);
 		return -EINVAL;
 	}
-	if ((unsigned int)lcore == rte_get_main_lcore()) {
-		log_error("lcore %d is EAL's main lcore, which is the application's thread: take "
+	if (lcore == rte_get_main_lcore()) {
+		log_error("lcore %u is EAL's main lcore, which is the application's thread: take "
 			  "another",
 			lcore);
 		return -EINVAL;
@@ -48,7 +43,16 @@ static int check_lcore(int lcore)
 	return 0;
 }
 
-static int adopt(int argc, int lcore)
+static int check_lcores(const struct lcores *lcores)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < lcores->count && !err; i++)
+		err = check_lcore(lcores->id[i]);
+	return err;
+}
+
+static int adopt(int argc, const struct lcores *lcores)
 {
 	if (argc > 1) {
 		log_error("EAL is running already, and takes no more arguments: leave out what is "
@@ -60,7 +64,7 @@ static int adopt(int argc, int lcore)
 		return -ENOTSUP;
 	}
 	log_info("EAL is running already: adopted");
-	return check_lcore(lcore);
+	return check_lcores(lcores);
 }
 
 static void log_command_line(const struct words *eal)
@@ -92,17 +96,7 @@ static int init(const struct words *eal)
 	return err;
 }
 
-/* For dpdk-dumpcap and dpdk-pdump, which are secondary processes. It takes some memory and a thread
- * of EAL's, so only where there can be any. */
-static void answer_pdump(const struct words *eal)
-{
-	if (!defaults_secondaries(eal))
-		return;
-	if (rte_pdump_init() || !rte_memzone_reserve(ETHDEV_SHOWN, 1, SOCKET_ID_ANY, 0))
-		log_warning("no capture by dpdk-dumpcap: %s", rte_strerror(rte_errno));
-}
-
-static int start(int argc, char *const argv[], int lcore)
+static int start(int argc, char *const argv[], const struct lcores *lcores)
 {
 	struct defaults_facts facts;
 	struct words eal;
@@ -113,24 +107,22 @@ static int start(int argc, char *const argv[], int lcore)
 		err = words_add(&eal, argv[i]);
 	defaults_facts(&facts);
 	if (!err)
-		err = defaults_add(&eal, &facts, lcore);
+		err = defaults_add(&eal, &facts, lcores);
 	if (!err)
 		err = eal_log_bridge();
 	if (!err) {
 		log_command_line(&eal);
 		err = init(&eal);
 	}
-	if (!err)
-		answer_pdump(&eal);
 	words_fini(&eal);
-	return err ? err : check_lcore(lcore);
+	return err ? err : check_lcores(lcores);
 }
 
-int eal_start(int argc, char *const argv[], int lcore)
+int eal_start(int argc, char *const argv[], const struct lcores *lcores)
 {
 	if (eal_is_running())
-		return adopt(argc, lcore);
-	return start(argc, argv, lcore);
+		return adopt(argc, lcores);
+	return start(argc, argv, lcores);
 }
 
 void eal_stop(void)

@@ -5,22 +5,22 @@
 
 #include <stdbool.h>
 
-#define EAL_NO_LCORE (-1)
+#include "lcores.h"
 
 /* Has anybody in this process started EAL? After rte_eal_cleanup() it still says yes. */
 bool eal_is_running(void);
 
 /*
  * Starts EAL with the arguments of its part of the command line (argv[0] is the program's name), or
- * adopts it if it is running, and then there must be none. `lcore` is the worker's, which must be
- * an enabled lcore other than the main one, or EAL_NO_LCORE; if EAL is started here and no argument
- * names lcores, it is made. What a person did not say is filled in: see defaults.h. The calling
+ * adopts it if it is running, and then there must be none. `lcores` are the workers', which must be
+ * enabled lcores other than the main one; if EAL is started here and no argument names lcores, they
+ * are made. What a person did not say is filled in: see defaults.h. The calling
  * thread becomes EAL's main lcore, but its CPU affinity is left as it was.
  *
  * 0; one log line and -EINVAL (arguments, lcore), -ENOTSUP (a secondary process), -ENOMEM, or what
  * EAL gave. Any thread, one at a time.
  */
-int eal_start(int argc, char *const argv[], int lcore);
+int eal_start(int argc, char *const argv[], const struct lcores *lcores);
 
 /*
  * At the end of a program that owns its process: devices let go of what lies outside it, such as

@@ -152,3 +152,48 @@ int value_capture(const char *text, struct capture_config *capture)
 	capture->snaplen = (uint32_t)snaplen;
 	return 0;
 }
+
+static int add_range(struct lcores *lcores, uint32_t first, uint32_t last)
+{
+	for (uint32_t id = first; id <= last; id++) {
+		if (lcores->count == CORES_MAX || lcores_have(lcores, id))
+			return -EINVAL;
+		lcores->id[lcores->count++] = id;
+	}
+	return first <= last ? 0 : -EINVAL;
+}
+
+/* N or N-M, up to `length` characters of the text. */
+static int take_range(struct lcores *lcores, const char *text, size_t length)
+{
+	char range[16], *dash;
+	uint32_t first, last;
+
+	if (length >= sizeof(range))
+		return -EINVAL;
+	memcpy(range, text, length);
+	range[length] = '\0';
+	dash = strchr(range, '-');
+	if (dash)
+		*dash = '\0';
+	if (value_number(range, 0, LCORE_MAX, &first) ||
+		value_number(dash ? dash + 1 : range, 0, LCORE_MAX, &last))
+		return -EINVAL;
+	return add_range(lcores, first, last);
+}
+
+int value_lcores(const char *text, struct lcores *lcores)
+{
+	int err = 0;
+
+	lcores->count = 0;
+	while (!err) {
+		size_t length = strcspn(text, ",");
+
+		err = take_range(lcores, text, length);
+		if (text[length] == '\0')
+			break;
+		text += length + 1;
+	}
+	return err;
+}

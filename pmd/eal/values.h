@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 #include "capture.h"
+#include "lcores.h"
 #include "net.h"
 
 /* A decimal number in [low, high]. */
 int value_number(const char *text, uint32_t low, uint32_t high, uint32_t *number);
+/* Numbers of lcores, each once: N, N-M, and lists of both with commas. */
+int value_lcores(const char *text, struct lcores *lcores);
 /* Six pairs of hex digits between colons; not a group's. */
 int value_mac(const char *text, uint8_t mac[6]);
 /* A/P or A/P@VLAN. */

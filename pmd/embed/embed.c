@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <rte_launch.h>
-#include <rte_lcore.h>
-
 #include <uroce/engine.h>
 #include <uroce/uroce.h>
 
@@ -19,6 +16,7 @@
 #include "eal.h"
 #include "forks.h"
 #include "log.h"
+#include "threads.h"
 #include "telemetry.h"
 #include "words.h"
 
@@ -32,48 +30,10 @@
 struct uroce_engine {
 	struct engine *engine;
 	struct clock clock;
+	struct threads threads;
 	struct telemetry telemetry;
 	uint32_t forks; /* forks_count(): another one is a child's */
-	int lcore;	/* of the dedicated worker, or ARGUMENTS_NO_LCORE */
-	uint32_t stop;	/* atomic; the worker leaves its loop */
-	uint32_t left;	/* atomic; it has */
 };
-
-/* ---- the dedicated worker ---- */
-
-static int work(void *argument)
-{
-	struct uroce_engine *engine = argument;
-
-	while (!__atomic_load_n(&engine->stop, __ATOMIC_RELAXED))
-		engine_core_round(engine->engine, 0);
-	/* Release: pairs with the acquire in stop_worker(). EAL orders this as well, but where no
-	 * sanitizer looks. */
-	__atomic_store_n(&engine->left, 1, __ATOMIC_RELEASE);
-	return 0;
-}
-
-static int start_worker(struct uroce_engine *engine)
-{
-	int error;
-
-	if (engine->lcore == ARGUMENTS_NO_LCORE)
-		return 0;
-	__atomic_store_n(&engine->stop, 0, __ATOMIC_RELAXED);
-	error = rte_eal_remote_launch(work, engine, (unsigned int)engine->lcore);
-	if (error)
-		log_error("lcore %d is busy with something else: take another", engine->lcore);
-	return error;
-}
-
-static void stop_worker(struct uroce_engine *engine)
-{
-	if (engine->lcore == ARGUMENTS_NO_LCORE)
-		return;
-	__atomic_store_n(&engine->stop, 1, __ATOMIC_RELAXED);
-	rte_eal_wait_lcore((unsigned int)engine->lcore);
-	(void)__atomic_load_n(&engine->left, __ATOMIC_ACQUIRE);
-}
 
 /* ---- making one ---- */
 
@@ -98,8 +58,8 @@ static int create(struct uroce_engine *engine, struct engine_config *config, con
 static int open_engine(struct uroce_engine *engine, const struct arguments *arguments)
 {
 	struct engine_config config = {
-		.cores = 1,
-		.dedicated = arguments->mode == ENGINE_DEDICATED,
+		.cores = arguments->cores,
+		.dedicated = arguments->lcores.count,
 		.clock = clock_read,
 		.clock_context = &engine->clock,
 		.max_qp = arguments->max_qp,
@@ -117,7 +77,7 @@ static int open_engine(struct uroce_engine *engine, const struct arguments *argu
 		config.port->ops->close(config.port);
 		return error;
 	}
-	error = start_worker(engine);
+	error = threads_start(&engine->threads, engine->engine, arguments);
 	if (error)
 		engine_destroy(engine->engine);
 	else
@@ -132,7 +92,7 @@ static struct uroce_engine *fail(struct uroce_engine *engine, int error)
 	return NULL;
 }
 
-static int start_eal(const struct words *eal, int lcore)
+static int start_eal(const struct words *eal, const struct lcores *lcores)
 {
 	int error;
 
@@ -141,7 +101,7 @@ static int start_eal(const struct words *eal, int lcore)
 			  "be started anew: exec, or fork before there is an engine");
 		return -ENOTSUP;
 	}
-	error = eal_start(eal->count, eal->word, lcore);
+	error = eal_start(eal->count, eal->word, lcores);
 	if (!error)
 		forks_keep_eal();
 	return error;
@@ -159,9 +119,8 @@ static struct uroce_engine *make(
 		arguments_help(stdout, ours->word[0]);
 		return fail(engine, -EINVAL);
 	}
-	engine->lcore = arguments->mode == ENGINE_DEDICATED ? arguments->lcore : ARGUMENTS_NO_LCORE;
 	engine->forks = forks_count();
-	error = start_eal(eal, engine->lcore);
+	error = start_eal(eal, &arguments->lcores);
 	if (!error) {
 		clock_init(&engine->clock);
 		error = open_engine(engine, arguments);
@@ -238,12 +197,12 @@ EXPORT int uroce_engine_destroy(struct uroce_engine *engine)
 		return EIO;
 	}
 	telemetry_remove(&engine->telemetry);
-	stop_worker(engine);
+	threads_stop(&engine->threads);
 	error = engine_destroy(engine->engine);
 	if (error) {
 		log_error("%s: contexts are open on the device: close them first",
 			engine_name(engine->engine));
-		start_worker(engine);
+		threads_restart(&engine->threads);
 		telemetry_add(&engine->telemetry, engine->engine, engine->telemetry.port);
 		return -error;
 	}
@@ -253,7 +212,7 @@ EXPORT int uroce_engine_destroy(struct uroce_engine *engine)
 
 EXPORT unsigned int uroce_engine_poll(struct uroce_engine *engine)
 {
-	if (!engine || engine_mode(engine->engine) != ENGINE_INLINE || !is_ours(engine))
+	if (!engine || !is_ours(engine))
 		return 0;
 	return engine_round(engine->engine);
 }

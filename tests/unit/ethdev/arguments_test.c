@@ -77,6 +77,31 @@ static void lines(void)
 		{BASE "--lcore 1", -EINVAL},
 		{BASE "--mode inline --lcore 1", -EINVAL},
 		{BASE "--mode busy", -EINVAL},
+		{BASE "--mode dedicated --lcore 1,3-5", 0},
+		{BASE "--mode dedicated --lcore 1,3-5 --cores 4", 0},
+		{BASE "--mode dedicated --lcore 1,3-5 --cores 5", -EINVAL},
+		{BASE "--mode dedicated --lcore 1,1", -EINVAL},
+		{BASE "--mode dedicated --lcore 3-1", -EINVAL},
+		{BASE "--mode dedicated --lcore 1-", -EINVAL},
+		{BASE "--mode dedicated --lcore 1,", -EINVAL},
+		{BASE "--mode dedicated --lcore 0-16", -EINVAL},
+		{BASE "--mode mixed --lcore 1 --cores 2", 0},
+		{BASE "--mode mixed --lcore 1", -EINVAL},
+		{BASE "--mode mixed --lcore 1 --cores 1", -EINVAL},
+		{BASE "--mode mixed --cores 2", -EINVAL},
+		{BASE "--cores 16", 0},
+		{BASE "--cores 17", -EINVAL},
+		{BASE "--cores 0", -EINVAL},
+		{BASE "--cores 2 --queues 1", -EINVAL},
+		{BASE "--cores 2 --queues 4", 0},
+		{BASE "--sleep never", 0},
+		{BASE "--sleep 0", 0},
+		{BASE "--sleep 1000001", -EINVAL},
+		{BASE "--sleep soon", -EINVAL},
+		{BASE "--progress on", 0},
+		{BASE "--progress off", 0},
+		{BASE "--progress", -EINVAL},
+		{BASE "--progress maybe", -EINVAL},
 		{BASE "--mode dedicated --lcore 1024", -EINVAL},
 		{BASE "--name uroce7", 0},
 		{BASE "--name a/b", -EINVAL},
@@ -143,11 +168,14 @@ static void defaults(void)
 	CU_ASSERT_FALSE(arguments.help);
 	CU_ASSERT_STRING_EQUAL(arguments.name, "");
 	CU_ASSERT_EQUAL(arguments.mode, ENGINE_INLINE);
-	CU_ASSERT_EQUAL(arguments.lcore, ARGUMENTS_NO_LCORE);
+	CU_ASSERT_EQUAL(arguments.lcores.count, 0);
+	CU_ASSERT_EQUAL(arguments.cores, 1);
+	CU_ASSERT_EQUAL(arguments.idle, UINT64_MAX);
+	CU_ASSERT_TRUE(arguments.progress);
 	CU_ASSERT_STRING_EQUAL(arguments.port.device, "net_ring0");
 	CU_ASSERT_EQUAL(arguments.port.mtu, 0);
 	CU_ASSERT_EQUAL(arguments.port.mbufs, 0);
-	CU_ASSERT_EQUAL(arguments.port.queues, 0);
+	CU_ASSERT_EQUAL(arguments.port.queues, 1);
 	CU_ASSERT_FALSE(arguments.port.has_mac);
 	CU_ASSERT_EQUAL(arguments.port.network.address_count, 1);
 	CU_ASSERT_EQUAL(arguments.port.network.route_count, 0);
@@ -181,7 +209,7 @@ static void everything(void)
 	CU_ASSERT_EQUAL(arguments.port.queues, 2);
 	CU_ASSERT_EQUAL(arguments.port.mbufs, 4095);
 	CU_ASSERT_EQUAL(arguments.mode, ENGINE_DEDICATED);
-	CU_ASSERT_EQUAL(arguments.lcore, 1);
+	CU_ASSERT_EQUAL(arguments.lcores.id[0], 1);
 	CU_ASSERT_STRING_EQUAL(arguments.name, "uroce9");
 	CU_ASSERT_EQUAL(arguments.max_qp, 100);
 	CU_ASSERT_EQUAL(arguments.max_mr, 200);

@@ -51,6 +51,8 @@ static void added(void)
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct defaults_facts facts = {.hugepages = rows[i].hugepages};
 		char expected[512], actual[512] = "p";
+		struct lcores lcores = {.count = rows[i].lcore >= 0,
+			.id[0] = rows[i].lcore >= 0 ? (unsigned int)rows[i].lcore : 0};
 		struct words words;
 		size_t used = 1;
 
@@ -61,7 +63,7 @@ static void added(void)
 		words_init(&words);
 		CU_ASSERT_EQUAL_FATAL(words_add(&words, "p"), 0);
 		CU_ASSERT_EQUAL_FATAL(words_split(&words, rows[i].given), 0);
-		CU_ASSERT_EQUAL(defaults_add(&words, &facts, rows[i].lcore), 0);
+		CU_ASSERT_EQUAL(defaults_add(&words, &facts, &lcores), 0);
 		snprintf(expected, sizeof(expected), "p%s%s%s", *rows[i].given ? " " : "",
 			rows[i].given, rows[i].added);
 		for (int j = 1; j < words.count; j++)
@@ -74,6 +76,8 @@ static void added(void)
 	}
 }
 
+static const struct lcores none;
+
 /* Without a list of CPUs EAL is left to its own. */
 static void no_cpus(void)
 {
@@ -83,7 +87,7 @@ static void no_cpus(void)
 	CPU_ZERO(&facts.cpus);
 	words_init(&words);
 	CU_ASSERT_EQUAL(words_add(&words, "p"), 0);
-	CU_ASSERT_EQUAL(defaults_add(&words, &facts, -1), 0);
+	CU_ASSERT_EQUAL(defaults_add(&words, &facts, &none), 0);
 	CU_ASSERT_EQUAL(words.count, 5);
 	CU_ASSERT_STRING_EQUAL(words.word[4], "--in-memory");
 	words_fini(&words);
@@ -98,7 +102,7 @@ static void every_cpu(void)
 		CPU_SET(cpu, &facts.cpus);
 	words_init(&words);
 	CU_ASSERT_EQUAL(words_add(&words, "p"), 0);
-	CU_ASSERT_EQUAL(defaults_add(&words, &facts, -1), 0);
+	CU_ASSERT_EQUAL(defaults_add(&words, &facts, &none), 0);
 	CU_ASSERT_EQUAL(words.count, 5); /* a list of 1024 numbers is too long for EAL */
 	words_fini(&words);
 }

@@ -134,7 +134,7 @@ static int start(int argc, char **argv, struct arguments *arguments, struct port
 		exit(0);
 	}
 	if (!err)
-		err = eal_start(eal.count, eal.word, arguments->lcore);
+		err = eal_start(eal.count, eal.word, &arguments->lcores);
 	words_fini(&eal);
 	words_fini(&ours);
 	return err ? err : ethdev_port_open(&arguments->port, port);

@@ -87,18 +87,21 @@ static struct rte_mempool *pool_of(const char *device)
 	return rte_mempool_lookup(name);
 }
 
+static const struct lcores none;
+
 static void eal_is_adopted(void)
 {
 	char program[] = "test", argument[] = "--no-pci";
 	char *argv[] = {program, argument, NULL};
+	const struct lcores main_lcore = {1, {0}}, disabled = {1, {99}}, absent = {1, {100000}};
 
 	CU_ASSERT(eal_is_running());
-	CU_ASSERT_EQUAL(eal_start(1, argv, EAL_NO_LCORE), 0);
-	CU_ASSERT_EQUAL(eal_start(0, argv, EAL_NO_LCORE), 0);
-	CU_ASSERT_EQUAL(eal_start(2, argv, EAL_NO_LCORE), -EINVAL);
-	CU_ASSERT_EQUAL(eal_start(1, argv, 0), -EINVAL);  /* the main lcore */
-	CU_ASSERT_EQUAL(eal_start(1, argv, 99), -EINVAL); /* not enabled */
-	CU_ASSERT_EQUAL(eal_start(1, argv, 100000), -EINVAL);
+	CU_ASSERT_EQUAL(eal_start(1, argv, &none), 0);
+	CU_ASSERT_EQUAL(eal_start(0, argv, &none), 0);
+	CU_ASSERT_EQUAL(eal_start(2, argv, &none), -EINVAL);
+	CU_ASSERT_EQUAL(eal_start(1, argv, &main_lcore), -EINVAL);
+	CU_ASSERT_EQUAL(eal_start(1, argv, &disabled), -EINVAL);
+	CU_ASSERT_EQUAL(eal_start(1, argv, &absent), -EINVAL);
 	CU_ASSERT_EQUAL(eal_register_thread(), 0);
 }
 
@@ -854,7 +857,7 @@ int main(int argc, char **argv)
 	if (!err && eal_is_running())
 		return 1;
 	if (!err)
-		err = eal_start(eal.count, eal.word, EAL_NO_LCORE);
+		err = eal_start(eal.count, eal.word, &none);
 	words_fini(&eal); /* EAL keeps no word of it */
 	sched_getaffinity(0, sizeof(after), &after);
 	if (err || !CPU_EQUAL(&before, &after) || make_wires())

@@ -2,12 +2,12 @@
 /*
  * How a thread that drives an engine sleeps: by descriptors, for a time in ns.
  */
-#ifndef UROCE_EMBED_NAP_H
-#define UROCE_EMBED_NAP_H
+#ifndef UROCE_ENGINE_NAP_H
+#define UROCE_ENGINE_NAP_H
 
 #include <stdint.h>
 
-#define NAP_DESCRIPTORS 16u
+#define NAP_DESCRIPTORS 32u
 #define NAP_FOREVER UINT64_MAX
 /* What a wait by a broken descriptor lasts at least, if nothing else ends it. */
 #define NAP_BROKEN 1000000ull

@@ -57,7 +57,7 @@ static void descriptors(void)
 {
 	int quiet = new_event(0), readable = new_event(1);
 	const struct {
-		int fd[18];
+		int fd[34];
 		unsigned int count;
 		uint32_t bits;
 	} rows[] = {
@@ -67,9 +67,8 @@ static void descriptors(void)
 		{{-1, -1, readable}, 3, 4},
 		{{-1, -1}, 2, 0},
 		{{readable, quiet, readable}, 3, 5},
-		{{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, readable}, 16,
-			0x8000},
-		{{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, readable}, 17, 0},
+		{{[0 ... 30] = -1, [31] = readable}, 32, 0x80000000},
+		{{[0 ... 31] = -1, [32] = readable}, 33, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
