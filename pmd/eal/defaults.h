@@ -33,5 +33,7 @@ void defaults_facts(struct defaults_facts *facts);
 /* Appends what is missing to EAL's words. lcores: the workers'. 0 or -ENOMEM. */
 int defaults_add(
 	struct words *eal, const struct defaults_facts *facts, const struct lcores *lcores);
+/* May other processes look into this EAL (dpdk-pdump)? Of the words with what was added. */
+bool defaults_secondaries(const struct words *eal);
 
 #endif

@@ -8,10 +8,13 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_memzone.h>
+#include <rte_pdump.h>
 
 #include "defaults.h"
 #include "eal.h"
 #include "eal_log.h"
+#include "ethdev.h"
 #include "log.h"
 #include "words.h"
 
@@ -96,6 +99,16 @@ static int init(const struct words *eal)
 	return err;
 }
 
+/* For dpdk-dumpcap and dpdk-pdump, which are secondary processes. It takes some memory and a thread
+ * of EAL's, so only where there can be any. */
+static void answer_pdump(const struct words *eal)
+{
+	if (!defaults_secondaries(eal))
+		return;
+	if (rte_pdump_init() || !rte_memzone_reserve(ETHDEV_SHOWN, 1, SOCKET_ID_ANY, 0))
+		log_warning("no capture by dpdk-dumpcap: %s", rte_strerror(rte_errno));
+}
+
 static int start(int argc, char *const argv[], const struct lcores *lcores)
 {
 	struct defaults_facts facts;
@@ -114,6 +127,8 @@ static int start(int argc, char *const argv[], const struct lcores *lcores)
 		log_command_line(&eal);
 		err = init(&eal);
 	}
+	if (!err)
+		answer_pdump(&eal);
 	words_fini(&eal);
 	return err ? err : check_lcores(lcores);
 }

@@ -131,7 +131,7 @@ static void secondaries(void)
 		words_init(&words);
 		CU_ASSERT_EQUAL_FATAL(words_add(&words, "p"), 0);
 		CU_ASSERT_EQUAL_FATAL(words_split(&words, rows[i].given), 0);
-		CU_ASSERT_EQUAL(defaults_add(&words, &facts, -1), 0);
+		CU_ASSERT_EQUAL(defaults_add(&words, &facts, &none), 0);
 		CU_ASSERT_EQUAL(defaults_secondaries(&words), rows[i].possible);
 		words_fini(&words);
 	}
