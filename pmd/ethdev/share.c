@@ -17,6 +17,15 @@
 #include "log.h"
 #include "share.h"
 
+/* What a port of net_af_xdp lacks, as meson.build found. */
+#ifdef XDP_PROGRAM
+#define XDP_ADVICE "Give it xdp_prog=" XDP_PROGRAM
+#else
+#define XDP_ADVICE                                                                                 \
+	"The program that leaves them there, roce_xdp.o, was not built with this library, for "    \
+	"want of clang: build it, and give it xdp_prog=PATH"
+#endif
+
 static bool device_has_argument(const struct device *device, const char *key)
 {
 	const struct rte_devargs *devargs = rte_dev_devargs(device->info.device);
@@ -53,8 +62,7 @@ int share_check(const struct ethdev_port *ethdev, const struct ethdev_config *co
 	if (strcmp(driver, "net_af_xdp") == 0 && !device_has_argument(device, "xdp_prog"))
 		return refuse(device,
 			"without a program it takes all frames of its queue away from the kernel, "
-			"ARP too. Give it xdp_prog=PATH of roce_xdp.o, which is installed with "
-			"this library");
+			"ARP too. " XDP_ADVICE);
 	if (device->driver->mtu_source == MTU_DEVICE)
 		return refuse(device, "its driver takes all frames away from the kernel");
 	return 0;

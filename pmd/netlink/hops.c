@@ -158,7 +158,10 @@ static void set_mac(struct hops *hops, struct hop *hop, const uint8_t mac[6])
 	hop->has_mac = true;
 }
 
-/* What the kernel knows, into the entry. */
+/*
+ * What the kernel knows, into the entry. A MAC that fails is that of a verification, for which the
+ * kernel asks that MAC alone (ucast_solicit): now it is to ask everybody.
+ */
 static void learn(
 	struct hops *hops, struct hop *hop, const struct rtnl_neighbour *neighbour, uint64_t now)
 {
@@ -167,7 +170,7 @@ static void learn(
 		if (neighbour->state & NUD_STALE)
 			hops->io->use(hops->io, hop->source, hop->next);
 		hop->state = HOP_KNOWN;
-	} else if (neighbour->state & NUD_FAILED && hop->state != HOP_IDLE) {
+	} else if (neighbour->state & NUD_FAILED && hop->state == HOP_ASKED) {
 		fail(hops, hop, "is unreachable, says the kernel", now);
 	} else if (hop->state == HOP_KNOWN) {
 		ask_kernel(hops, hop, now);

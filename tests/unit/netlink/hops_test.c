@@ -219,6 +219,30 @@ static void entry_is_gone(void)
 	hops_fini(&hops);
 }
 
+/* The MAC is another by now, and nobody has said so: the kernel asks the old one, in vain. */
+static void mac_fails(void)
+{
+	uint32_t id;
+
+	set_up();
+	id = open_to(peer, 0);
+	ask_is(id, 0, -EINPROGRESS, NULL);
+	hear(peer, NUD_REACHABLE, mac_a, 1);
+	hear(peer, NUD_STALE, mac_a, 2);
+	hear(peer, NUD_PROBE, mac_a, 3);
+	hear(peer, NUD_FAILED, NULL, 4);
+	CU_ASSERT_EQUAL(kernel.uses, 3); /* resolve, verify, resolve */
+	CU_ASSERT_EQUAL(hops.unreachable, 0);
+	ask_is(id, 4, 0, mac_a);
+	hear(peer, NUD_INCOMPLETE, NULL, 5);
+	hear(peer, NUD_REACHABLE, mac_b, 6);
+	ask_is(id, 6, 0, mac_b);
+	hear(peer, NUD_FAILED, NULL, 7);
+	hear(peer, NUD_FAILED, NULL, 10); /* nobody */
+	ask_is(id, 10, -EHOSTUNREACH, NULL);
+	hops_fini(&hops);
+}
+
 static void kernel_gives_up(void)
 {
 	uint32_t id;
@@ -400,6 +424,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(one_entry_a_pair),
 	UNIT_CASE(mac_changes),
 	UNIT_CASE(entry_is_gone),
+	UNIT_CASE(mac_fails),
 	UNIT_CASE(kernel_gives_up),
 	UNIT_CASE(old_failure),
 	UNIT_CASE(failed_and_heard),
