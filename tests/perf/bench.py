@@ -137,6 +137,14 @@ def note_absent(bench, cases, rows):
               ', '.join(absent))
 
 
+def warn_if_busy(options):
+    """The two sides want a CPU each."""
+    load = os.getloadavg()[0]
+    if load > 1 and not options.realtime:
+        print(f'The machine is busy (load {load:.1f}): what follows is too low. --realtime (as root) '
+              'keeps other work off the two CPUs.')
+
+
 def run_round(bench, rows, number, rounds):
     """Each row once; what several rows stand beside runs before the first of them."""
     done = {}
@@ -261,6 +269,7 @@ def main():
                  'lists them')
     record = machine(options)
     note_absent(bench, cases, rows)
+    warn_if_busy(options)
     record['rounds'] = run_rounds(bench, rows, options.rounds)
     record['load_after'] = round(os.getloadavg()[0], 2)
     record['starved_runs'] = bench.starved
