@@ -23,7 +23,7 @@ static void fixture_open(struct fixture *f)
 static void announce(struct fixture *f, uint32_t announcement)
 {
 	f->flag.flag.word = 0;
-	CU_ASSERT(sendring_announce(&f->front->ring, &f->flag, announcement));
+	CU_ASSERT(sendring_announce(&f->front->ring[0], &f->flag, announcement));
 }
 
 static void nonsense(void)
@@ -78,12 +78,12 @@ static void the_flag_is_cleared(void)
 	static struct fixture f;
 
 	fixture_open(&f);
-	CU_ASSERT(sendring_announce(&f.front->ring, f.qp.sq.ring, f.qp.handle));
-	CU_ASSERT_FALSE(sendring_announce(&f.front->ring, f.qp.sq.ring, f.qp.handle));
+	CU_ASSERT(sendring_announce(&f.front->ring[0], f.qp.sq.ring, f.qp.handle));
+	CU_ASSERT_FALSE(sendring_announce(&f.front->ring[0], f.qp.sq.ring, f.qp.handle));
 	rig_round(&f.rig);
 	CU_ASSERT_EQUAL(f.worker->counters.announcements, 1);
 	CU_ASSERT_EQUAL(f.qp.sq.ring->flag.word, 0);
-	CU_ASSERT(sendring_announce(&f.front->ring, f.qp.sq.ring, f.qp.handle));
+	CU_ASSERT(sendring_announce(&f.front->ring[0], f.qp.sq.ring, f.qp.handle));
 	rig_round(&f.rig);
 	CU_ASSERT_EQUAL(f.worker->counters.announcements, 2);
 	rig_close(&f.rig);

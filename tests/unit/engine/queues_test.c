@@ -130,7 +130,7 @@ static void lying_indices(void)
 	pair_open(&p, 16, false);
 	for (unsigned int i = 0; i < sizeof(indices) / sizeof(indices[0]); i++) {
 		p.qp_a.sq.ring->producer.index = indices[i];
-		sendring_announce(&p.a->ring, p.qp_a.sq.ring, p.qp_a.handle);
+		sendring_announce(&p.a->ring[0], p.qp_a.sq.ring, p.qp_a.handle);
 		run(&p);
 		CU_ASSERT_FALSE(front_poll(&p.qp_a, &cqe));
 	}

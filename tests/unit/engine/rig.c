@@ -151,12 +151,17 @@ struct worker *rig_worker(struct rig *rig, unsigned int end)
 
 static void attach_thread(struct front *front)
 {
-	struct uroce_abi_command command = {.head.op = UROCE_ABI_ATTACH_THREAD};
+	front->cores = cores_of(front->header->cores);
+	for (uint32_t core = front->cores.count; core-- > 0;) {
+		struct uroce_abi_command command = {.head.op = UROCE_ABI_ATTACH_THREAD};
 
-	CU_ASSERT_EQUAL_FATAL(front_command(front, &command), 0);
-	front->ring_bit = command.u.thread.bit;
-	CU_ASSERT_EQUAL_FATAL(
-		sendring_front_init(&front->ring, &front->view, command.u.thread.ring), 0);
+		command.u.thread.core = core;
+		CU_ASSERT_EQUAL_FATAL(front_command(front, &command), 0);
+		front->ring_bit = command.u.thread.bit;
+		CU_ASSERT_EQUAL_FATAL(sendring_front_init(&front->ring[core], &front->view,
+					      command.u.thread.ring),
+			0);
+	}
 }
 
 void front_attach(struct rig *rig, unsigned int end, struct front *front)
@@ -441,6 +446,11 @@ static void put_record(void *slot, const void *record)
 	memcpy((uint8_t *)slot + 4, (const uint8_t *)record + 4, 60);
 }
 
+static struct sendring_front *ring_of(struct front *front, const struct front_qp *qp)
+{
+	return &front->ring[core_of(&front->cores, qp->handle)];
+}
+
 bool front_send(struct front *front, struct front_qp *qp, const struct uroce_abi_send_wqe *wqe,
 	const void *at, uint32_t length, uint32_t lkey)
 {
@@ -458,7 +468,7 @@ bool front_send(struct front *front, struct front_qp *qp, const struct uroce_abi
 	}
 	put_record(wq_slot(&qp->sq, position), &record);
 	wq_publish(&qp->sq, position);
-	sendring_announce(&front->ring, qp->sq.ring, qp->handle);
+	sendring_announce(ring_of(front, qp), qp->sq.ring, qp->handle);
 	return true;
 }
 
@@ -482,7 +492,7 @@ bool front_recv(struct front *front, struct front_qp *qp, uint64_t wr_id, const 
 	if (!post_recv(&qp->rq, wr_id, at, length, lkey))
 		return false;
 	if (wq_announce_recv(&qp->rq))
-		sendring_announce(&front->ring, qp->rq.ring, qp->handle | SENDRING_RECV);
+		sendring_announce(ring_of(front, qp), qp->rq.ring, qp->handle | SENDRING_RECV);
 	return true;
 }
 

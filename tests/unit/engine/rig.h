@@ -29,15 +29,16 @@
 
 struct rig;
 
-/* An attached client and its one posting thread. */
+/* An attached client and its one posting thread, which has a ring at each core. */
 struct front {
 	struct rig *rig;
 	struct client *client;
 	struct region_view view;
 	struct uroce_abi_header *header;
 	struct uroce_abi_command *slots;
-	struct sendring_front ring;
-	uint32_t ring_bit;
+	struct cores cores;
+	struct sendring_front ring[CORES_MAX];
+	uint32_t ring_bit; /* at core 0 */
 	uint32_t pd;
 };
 
