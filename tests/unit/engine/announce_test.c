@@ -106,7 +106,7 @@ static void rounds_are_bounded(void)
 	qp = front_create_qp(&other, &cq);
 	for (unsigned int i = 0; i < 1500; i++)
 		announce(&f, 999);
-	CU_ASSERT(sendring_announce(&other.ring, qp.sq.ring, qp.handle));
+	CU_ASSERT(sendring_announce(&other.ring[0], qp.sq.ring, qp.handle));
 	rig_round(&f.rig);
 	CU_ASSERT_EQUAL(f.worker->counters.stale_announcements, 512);
 	CU_ASSERT_EQUAL(qp.sq.ring->flag.word, 0);
