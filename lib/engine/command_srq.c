@@ -69,7 +69,8 @@ int command_modify_srq(struct worker *worker, struct command *command)
 		return 0;
 	if (command->abi.u.srq.limit > srq->wq.depth)
 		return -EINVAL;
-	__atomic_store_n(&srq->limit, command->abi.u.srq.limit, __ATOMIC_RELAXED);
+	/* Pairs with the claims of other cores: queues_check_limit(). */
+	__atomic_store_n(&srq->limit, command->abi.u.srq.limit, __ATOMIC_SEQ_CST);
 	queues_check_limit(worker, srq);
 	return 0;
 }

@@ -76,7 +76,7 @@ static bool take_recv(struct rc_core *core, struct rc_qp *rc, struct rc_recv *re
 static uint32_t posted_in(const struct wq_engine *wq)
 {
 	uint32_t produced = __atomic_load_n(&wq->ring->producer.index, __ATOMIC_RELAXED);
-	uint32_t posted = produced - __atomic_load_n(&wq->taken, __ATOMIC_RELAXED);
+	uint32_t posted = produced - __atomic_load_n(&wq->taken, __ATOMIC_SEQ_CST);
 
 	return posted <= wq->depth ? posted : wq->depth;
 }
@@ -86,10 +86,14 @@ static uint32_t posted(struct rc_core *core, struct rc_qp *rc)
 	return posted_in(&to_qp(rc)->sq);
 }
 
-/* Of the cores that see it undershot, the one that disarms it raises the event. */
+/*
+ * Of the cores that see it undershot, the one that disarms it raises the event. Setting the limit
+ * and claiming a receive is store buffering: each is followed by a look at the other, and all four
+ * accesses are sequentially consistent, so that one of the two sees the limit undershot.
+ */
 void queues_check_limit(struct worker *worker, struct engine_srq *srq)
 {
-	uint32_t limit = __atomic_load_n(&srq->limit, __ATOMIC_RELAXED);
+	uint32_t limit = __atomic_load_n(&srq->limit, __ATOMIC_SEQ_CST);
 
 	if (limit == 0 || posted_in(&srq->wq) >= limit)
 		return;

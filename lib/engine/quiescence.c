@@ -26,9 +26,12 @@ void quiescence_begin(
 	quiescence->waiting = 0;
 	for_each_worker(other, engine)
 	{
-		quiescence->rounds[other->number] = rounds_of(other);
 		if (other != self && is_inside(other))
 			quiescence->waiting |= 1u << other->number;
+		/* In this order. A count of before the barrier may be that of an older round: the
+		 * one that the core was seen in would pass for a later one, though it had begun
+		 * before the thing was seen to be gone. */
+		quiescence->rounds[other->number] = rounds_of(other);
 	}
 }
 

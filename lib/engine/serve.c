@@ -68,27 +68,6 @@ static bool keep_off(const struct serve *serve)
 	return called;
 }
 
-static uint64_t next_timer(const struct serve *serve)
-{
-	uint64_t next = UINT64_MAX;
-
-	for (uint32_t i = 0; i < serve->count; i++) {
-		uint64_t timer = worker_next_timer(core_at(serve, i));
-
-		next = timer < next ? timer : next;
-	}
-	return next;
-}
-
-/* Commands that wait for other cores or for a neighbour are looked at every so often. */
-static bool commands_wait(const struct serve *serve)
-{
-	for (uint32_t i = 0; i < serve->count; i++)
-		if (!list_empty(&core_at(serve, i)->pending))
-			return true;
-	return false;
-}
-
 /* Where a port has no descriptor, it is looked at every so often. */
 static bool is_deaf(const struct serve *serve, const int *fds)
 {
@@ -98,16 +77,22 @@ static bool is_deaf(const struct serve *serve, const int *fds)
 	return false;
 }
 
-static void wait_until(const struct serve *serve, uint64_t due, bool often)
+/* What a sleep ends by, besides what wakes. */
+struct until {
+	uint64_t due; /* the next timer of all cores */
+	bool often;   /* commands wait for other cores or for a neighbour */
+};
+
+static void wait_until(const struct serve *serve, const struct until *until)
 {
 	int fds[NAP_DESCRIPTORS];
 	uint32_t n = descriptors(serve, fds);
 	uint64_t now = now_of(serve);
-	uint64_t time = due == UINT64_MAX ? NAP_FOREVER : due - now;
+	uint64_t time = until->due == UINT64_MAX ? NAP_FOREVER : until->due - now;
 
-	if (due <= now)
+	if (until->due <= now)
 		return;
-	if ((often || is_deaf(serve, fds)) && time > serve->nap)
+	if ((until->often || is_deaf(serve, fds)) && time > serve->nap)
 		time = serve->nap;
 	nap_wait(fds, n, time);
 }
@@ -132,16 +117,37 @@ static void leave_all(const struct serve *serve)
 		worker_leave(core_at(serve, i));
 }
 
-/* Says that the cores sleep and looks at everything once more. False: there is something. */
-static bool lie_down(const struct serve *serve)
+/* False: somebody else is at the core, or there is something. */
+static bool found_idle(struct worker *worker, struct until *until)
 {
-	bool busy = false;
+	uint64_t timer;
+	bool idle;
 
+	if (!worker_enter(worker))
+		return false;
+	idle = worker_round(worker) == 0 && !worker_busy(worker);
+	timer = worker_next_timer(worker);
+	until->due = timer < until->due ? timer : until->due;
+	until->often |= !list_empty(&worker->pending);
+	worker_leave(worker);
+	return idle;
+}
+
+/* Once more, after it was said that the cores sleep. One core after the other: if this thread had
+ * them all, a command that is run while no core is in a round would wait for ever. */
+static bool all_idle(const struct serve *serve, struct until *until)
+{
+	*until = (struct until){.due = UINT64_MAX};
+	for (uint32_t i = 0; i < serve->count; i++)
+		if (!found_idle(core_at(serve, i), until))
+			return false;
+	return true;
+}
+
+static void lie_down(const struct serve *serve)
+{
 	for (uint32_t i = 0; i < serve->count; i++)
 		sleep_begin(core_at(serve, i));
-	for (uint32_t i = 0; i < serve->count; i++)
-		busy |= worker_round(core_at(serve, i)) != 0 || worker_busy(core_at(serve, i));
-	return !busy;
 }
 
 static void get_up(const struct serve *serve)
@@ -152,21 +158,14 @@ static void get_up(const struct serve *serve)
 
 static void sleep_all(struct serve *serve)
 {
-	bool sleeps, often;
-	uint64_t due;
+	struct until until;
 
 	if (__atomic_load_n(&serve->engine->stopping, __ATOMIC_RELAXED) || !enter_all(serve))
 		return;
-	sleeps = lie_down(serve);
-	due = next_timer(serve);
-	often = commands_wait(serve);
-	if (!sleeps)
-		get_up(serve);
+	lie_down(serve);
 	leave_all(serve);
-	if (!sleeps)
-		return;
-	if (!stopped(serve))
-		wait_until(serve, due, often);
+	if (all_idle(serve, &until) && !stopped(serve))
+		wait_until(serve, &until);
 	while (!enter_all(serve))
 		sched_yield();
 	get_up(serve);

@@ -187,9 +187,10 @@ bool wq_claim(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size
 			return false;
 		copy_for_claim(wq, position, record, tail, tail_size);
 		/* Release: the copy is made before another core sees the slot claimed and tells the
-		 * client; pairs with the acquire in tell_consumed(). */
+		 * client; pairs with the acquire in tell_consumed(). Full barrier: pairs with the
+		 * one behind setting an SRQ's limit (queues_check_limit()). */
 	} while (!__atomic_compare_exchange_n(
-		&wq->taken, &position, position + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
+		&wq->taken, &position, position + 1, false, __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE));
 	tell_consumed(wq);
 	return true;
 }
