@@ -21,7 +21,9 @@ static void open_engine(struct side *side)
 
 	if (side->port == PORT_RING)
 		snprintf(mac, sizeof(mac), " --mac 02:00:00:00:00:0%d", 1 + (int)side->role);
-	snprintf(line, sizeof(line), "--port %s --address 10.98.0.%d/24 --mtu %u --mode inline%s",
+	snprintf(line, sizeof(line),
+		"--port %s --address 10.98.0.%d/24 --mtu %u --mode inline "
+		"--progress off%s",
 		side->device, 1 + (int)side->role, port_mtu(side), mac);
 	side->engine = uroce_engine_create_line(line);
 	if (!side->engine)
