@@ -85,8 +85,9 @@ struct ethdev_port {
 	uint32_t speed_mbps; /* relaxed atomic, as `up` is: each is one word that orders nothing */
 	bool up;
 	bool started;
+	bool isolated;	 /* it gives us RoCE, and the kernel the rest: see isolate.h */
 	bool interrupts; /* the device is configured with rx interrupts */
-	int filter; /* the kernel's: see kernel_filter_open(); or -1 */
+	int filter;	 /* the kernel's: see kernel_filter_open(); or -1 */
 };
 
 static inline struct ethdev_port *to_ethdev(struct port *port)

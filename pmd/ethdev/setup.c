@@ -12,8 +12,10 @@
 
 #include "address.h"
 #include "ethdev_port.h"
+#include "isolate.h"
 #include "kernel.h"
 #include "log.h"
+#include "share.h"
 
 #define DESCRIPTORS 1024u
 #define MBUFS_SPARE 1024u /* in the core's cache, in bursts, in the outbox */
@@ -199,6 +201,10 @@ int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
 {
 	int err;
 
+	ethdev->isolated = share_by_isolation(&ethdev->device, config);
+	err = ethdev->isolated ? isolate_begin(ethdev->id, ethdev->device.name) : 0;
+	if (err)
+		return err;
 	ethdev->interrupts = ethdev->device.driver->wake == WAKE_INTERRUPT;
 	err = bring_up(ethdev, config);
 	if (err && err != -EBUSY && ethdev->interrupts) {
@@ -210,6 +216,8 @@ int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
 		return err;
 	ethdev->started = true;
 	descriptors_find(ethdev);
+	if (ethdev->isolated)
+		return isolate_roce(ethdev->id, ethdev->device.name, ethdev->queue_count);
 	return set_filters(ethdev, config);
 }
 
@@ -253,6 +261,8 @@ void ethdev_stop(struct ethdev_port *ethdev)
 	ethdev->filter = -1;
 	if (!ethdev->started)
 		return;
+	if (ethdev->isolated)
+		isolate_end(ethdev->id);
 	drain(ethdev);
 	rte_eth_dev_stop(ethdev->id);
 	ethdev->started = false;

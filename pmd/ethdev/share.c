@@ -3,7 +3,8 @@
  * Sharing needs a device that leaves to the kernel what is the kernel's. net_af_packet and net_pcap
  * do: they see copies. net_af_xdp takes all of its queue's frames away, unless an XDP program of
  * our own takes RoCE only. net_tap is the other end of the kernel's interface, and not that
- * interface: a frame from the kernel's own address would arrive there, from outside.
+ * interface: a frame from the kernel's own address would arrive there, from outside. Other devices
+ * with an interface of the kernel's are bifurcated NICs, which have to be told what is ours.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -63,7 +64,10 @@ int share_check(const struct ethdev_port *ethdev, const struct ethdev_config *co
 		return refuse(device,
 			"without a program it takes all frames of its queue away from the kernel, "
 			"ARP too. " XDP_ADVICE);
-	if (device->driver->mtu_source == MTU_DEVICE)
-		return refuse(device, "its driver takes all frames away from the kernel");
 	return 0;
+}
+
+bool share_by_isolation(const struct device *device, const struct ethdev_config *config)
+{
+	return config->address_mode == ADDRESS_KERNEL && device->driver->mtu_source == MTU_DEVICE;
 }

@@ -53,6 +53,17 @@ static void lines(void)
 		{BASE "--mtu 0x400", -EINVAL},
 		{BASE "--mtu 4200k", -EINVAL},
 		{BASE "--mtu ''", -EINVAL},
+		{BASE "--address-mode own", 0},
+		{BASE "--address-mode kernel", 0},
+		{BASE "--address-mode", -EINVAL},
+		{BASE "--address-mode mine", -EINVAL},
+		{"--port net_af_packet0 --address-mode kernel", 0},
+		{"--port net_af_packet0 --address-mode kernel --link-local", 0},
+		{"--port net_af_packet0 --address-mode own", -EINVAL},
+		{BASE "--address-mode kernel --gateway 10.77.0.1", -EINVAL},
+		{BASE "--address-mode kernel --route 10.1.0.0/16 via 10.77.0.1", -EINVAL},
+		{BASE "--address-mode kernel --mac 02:00:00:00:00:02", -EINVAL},
+		{BASE "--address 10.77.1.2/24@5 --address-mode kernel", -EINVAL},
 		{BASE "--capture /tmp/a.pcapng", 0},
 		{BASE "--capture a,snaplen=64,packets=1,bytes=18446744073709", 0},
 		{BASE "--capture a,packets=9999999999999999999", 0},
@@ -280,9 +291,9 @@ static void getopt_is_left_alone(void)
 /* The help names each argument that is taken, in lines that a terminal shows. */
 static void help(void)
 {
-	static const char *const names[] = {"--port", "--address", "--link-local", "--gateway",
-		"--route", "--mtu", "--mac", "--queues", "--mbufs", "--mode", "--lcore", "--name",
-		"--max-qp", "--max-mr", "--help"};
+	static const char *const names[] = {"--port", "--address", "--address-mode", "--link-local",
+		"--gateway", "--route", "--mtu", "--mac", "--queues", "--mbufs", "--mode",
+		"--lcore", "--name", "--max-qp", "--max-mr", "--help"};
 	char text[8192] = "", *line, *rest = text;
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
