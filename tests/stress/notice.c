@@ -48,6 +48,7 @@ static void flush(uint32_t instance)
 {
 	struct queue *queue = &queues[instance];
 
+	(void)wq_ready(&queue->engine); /* that was before the QP failed */
 	wq_set_notice(&queue->engine, UROCE_ABI_ANNOUNCE_RECV);
 	queue->found = wq_ready(&queue->engine);
 }

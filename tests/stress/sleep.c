@@ -68,6 +68,7 @@ static void sleep_after_a_look(uint32_t instance)
 {
 	struct core *core = &cores[instance];
 
+	(void)sendring_empty(core->set); /* it sleeps because there was nothing */
 	sendring_sleep(header_of(instance), instance % UROCE_ABI_MAX_CORES);
 	core->found = !sendring_empty(core->set);
 }

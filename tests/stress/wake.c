@@ -81,6 +81,7 @@ static void sleep_after_a_look(uint32_t instance)
 {
 	struct place *place = &places[instance];
 
+	(void)rx_waits(place->sleeper); /* it sleeps because there was nothing */
 	sleep_begin(place->sleeper);
 	place->found = rx_waits(place->sleeper);
 }

@@ -20,14 +20,13 @@
 	})
 #endif
 
-/* "Nobody reads the old value": sendring_taken(), sendring_sleep(), wq_set_notice(). */
+/* "Nobody reads the old value": sendring_taken(), sendring_sleep(), wq_set_notice(), sleep_begin(),
+ * worker_enter(). Where somebody does, in the same file, it is 0 to him. */
 #ifdef WEAK_EXCHANGE_STORES
 #define __atomic_exchange_n(word, value, order)                                                    \
 	({                                                                                         \
-		__typeof__(*(word)) seen_ = __atomic_load_n(word, __ATOMIC_ACQUIRE);               \
-                                                                                                   \
 		__atomic_store_n(word, value, __ATOMIC_RELEASE);                                   \
-		seen_;                                                                             \
+		(__typeof__(*(word)))0;                                                            \
 	})
 #endif
 
@@ -45,7 +44,8 @@
 	})
 #endif
 
-/* "Adding nothing is reading": sendring_wakes(), cq_arm_check(), wq_announce_recv(). */
+/* "Adding nothing is reading": sendring_wakes(), cq_arm_check(), wq_announce_recv(), sleep_wake(),
+ * is_inside() of quiescence.c. */
 #ifdef WEAK_ADD_LOADS
 #define __atomic_fetch_add(word, value, order)                                                     \
 	((value) ? __atomic_fetch_add(word, value, order) : __atomic_load_n(word, __ATOMIC_ACQUIRE))
