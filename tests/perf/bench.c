@@ -236,6 +236,17 @@ static struct shared *map_shared(void)
 	return shared;
 }
 
+static void check_cpus(const int cpus[2])
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) != 0)
+		return; /* more CPUs than the set holds: EAL will say */
+	for (int i = 0; i < 2; i++)
+		if (cpus[i] >= CPU_SETSIZE || !CPU_ISSET(cpus[i], &set))
+			die("CPU %d is not to be had: name two with --cpus A,B", cpus[i]);
+}
+
 static void run_side(struct side *side)
 {
 	alarm((unsigned int)side->seconds + PATIENCE);
@@ -282,6 +293,7 @@ int main(int argc, char **argv)
 		return list();
 	if (!take_options(&options, argc, argv))
 		return refuse(&options);
+	check_cpus(options.cpus);
 	common = (struct side){
 		.test = options.test,
 		.port = options.kind,

@@ -109,32 +109,38 @@ class Bench:
         return [result['value'] for result in self.results.get((name, port), [])]
 
 
+def matches(text, words):
+    """Whether one of the words, with wildcards, is the text; no words match everything."""
+    return not words or any(fnmatch.fnmatchcase(text, word) for word in words)
+
+
 def select(cases, words):
-    """(name, unit, port) of what is asked for: names of cases and of ports, with wildcards."""
-    rows = []
+    """What is asked for, by names of cases and of ports: (name, unit, port) of what can be run, and
+    (name, port) of what a port does not carry."""
     by_port = [word for word in words if any(fnmatch.fnmatchcase(port, word) for port in PORTS)]
     by_name = [word for word in words if word not in by_port]
-    for port in PORTS:
+    rows, absent = [], []
+    for port in [port for port in PORTS if matches(port, by_port)]:
         for name, unit, ports in cases:
-            if port in ports and not re.match('port_|skeleton_|tcp_', name) and \
-                    (not by_port or any(fnmatch.fnmatchcase(port, word) for word in by_port)) and \
-                    (not by_name or any(fnmatch.fnmatchcase(name, word) for word in by_name)):
+            if re.match('port_|skeleton_|tcp_', name) or not matches(name, by_name):
+                continue
+            if port in ports:
                 rows.append((name, unit, port))
-    return rows
+            else:
+                absent.append((name, port))
+    return rows, absent
 
 
-def note_absent(bench, cases, rows):
+def note_absent(bench, absent):
     """Says what is asked for and cannot run here."""
     if os.geteuid() != 0:
         for port in NEED_ROOT:
             bench.skip(port, 'a network namespace of its own needs root')
     if not shutil.which('iperf3'):
         bench.skip(('tcp_1MiB_bw', 'tcp'), 'there is no iperf3')
-    if any(port == 'af_xdp' for _, _, port in rows):
-        absent = [name for name, _, ports in cases if 'af_xdp' not in ports and '_mtu4096' in name
-                  and not name.startswith(('port_', 'skeleton_'))]
-        print('skipped: af_xdp: a frame must fit a page with what AF_XDP puts around it: no ' +
-              ', '.join(absent))
+    for name, port in absent:  # of MTU 4096 on AF_XDP, all of them
+        if port not in bench.skipped:
+            bench.skip((name, port), 'a frame and what is around it must fit a page')
 
 
 def warn_if_busy(options):
@@ -263,12 +269,12 @@ def main():
     options = parse_arguments()
     bench = Bench(options)
     cases = list(bench.cases())
-    rows = select(cases, options.cases)
+    rows, absent = select(cases, options.cases)
     if not rows:
         sys.exit(f'bench: no case is called {" ".join(options.cases)}; {options.program} --help '
                  'lists them')
     record = machine(options)
-    note_absent(bench, cases, rows)
+    note_absent(bench, absent)
     warn_if_busy(options)
     record['rounds'] = run_rounds(bench, rows, options.rounds)
     record['load_after'] = round(os.getloadavg()[0], 2)
