@@ -85,6 +85,7 @@ static int make_transport(struct worker *worker, struct engine_qp *qp, bool stri
 		.recv_pd = qp->srq ? qp->srq->pd->number : qp->pd->number,
 		.sq_depth = qp->cap.max_send_wr,
 		.max_send_sge = qp->cap.max_send_sge,
+		.max_recv_sge = qp->srq ? qp->srq->wq.max_sge : qp->rq.max_sge,
 		.max_inline = qp->cap.max_inline_data,
 		.max_rd_atomic = LIMIT_RD_ATOMIC,
 		.strict = strict,

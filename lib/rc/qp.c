@@ -33,7 +33,8 @@ static int requester_init(struct requester *requester, const struct rc_qp_attr *
 static bool attr_ok(const struct rc_qp_attr *attr)
 {
 	return attr->qp_num > 1 && attr->qp_num < 0xffffff && attr->max_send_sge <= 32 &&
-		attr->max_rd_atomic <= RC_RD_ATOMIC_MAX && attr->sq_depth <= 1u << 20;
+		attr->max_recv_sge <= 32 && attr->max_rd_atomic <= RC_RD_ATOMIC_MAX &&
+		attr->sq_depth <= 1u << 20;
 }
 
 int rc_qp_create(
@@ -43,9 +44,10 @@ int rc_qp_create(
 
 	if (!attr_ok(attr))
 		return -EINVAL;
-	qp = calloc(1, sizeof(*qp));
+	qp = calloc(1, sizeof(*qp) + attr->max_recv_sge * sizeof(struct mem_sge));
 	if (!qp)
 		return -ENOMEM;
+	qp->responder.recv.sge = (struct mem_sge *)(qp + 1);
 	if (requester_init(&qp->requester, attr) != 0 ||
 		replay_init(&qp->responder.replay, attr->max_rd_atomic) != 0 ||
 		timers_reserve(&core->timers, 2) != 0) {

@@ -73,7 +73,7 @@ struct rc_recv {
 	uint32_t released;
 	uint32_t length; /* room */
 	uint16_t sge_count;
-	struct mem_sge sge[32];
+	struct mem_sge *sge; /* room for what the QP, or its SRQ, was created with */
 };
 
 struct rc_completion {
@@ -204,6 +204,7 @@ struct rc_qp_attr {
 		recv_pd; /* of the receives' memory: the SRQ's, which may be another, or the QP's */
 	uint32_t sq_depth;
 	uint32_t max_send_sge;
+	uint32_t max_recv_sge; /* of the receives that come: the SRQ's, if it has one */
 	uint32_t max_inline;
 	uint32_t max_rd_atomic; /* what modify may ask for, each way: kept resources; <= 128 */
 	bool strict;		/* EP-2 */

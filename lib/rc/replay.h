@@ -11,20 +11,24 @@
 #include <stdint.h>
 
 struct replay_entry {
-	uint32_t psn;	  /* first PSN of the request */
-	uint32_t packets; /* of its answer */
-	bool atomic;
-	bool pending;	/* an answer is to be sent */
-	bool answered;	/* completely, once at least */
-	uint32_t next;	/* pending READ: next packet of the answer, from 0 */
-	uint32_t end;	/* one behind the last */
-	uint32_t start; /* where this answer began: decides FIRST and ONLY */
-	uint32_t msn;	/* as it was after the request */
+	uint32_t psn;	   /* first PSN of the request */
+	uint32_t packets;  /* of its answer */
+	uint32_t next;	   /* pending READ: next packet of the answer, from 0 */
+	uint32_t end;	   /* one behind the last */
+	uint32_t start;	   /* where this answer began: decides FIRST and ONLY */
+	uint32_t msn : 24; /* as it was after the request */
+	bool atomic : 1;
+	bool pending : 1;  /* an answer is to be sent */
+	bool answered : 1; /* completely, once at least */
 	uint32_t rkey;
 	uint32_t length; /* READ: bytes of the whole request */
-	uint64_t address;
-	uint64_t original; /* atomic: the result */
+	union {
+		uint64_t address;  /* READ */
+		uint64_t original; /* atomic: the result */
+	};
 };
+
+_Static_assert(sizeof(struct replay_entry) == 40, "a QP keeps as many as it answers at once");
 
 struct replay {
 	struct replay_entry *entries;

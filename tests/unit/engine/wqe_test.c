@@ -163,7 +163,8 @@ static void recv_requests(void)
 {
 	for (unsigned int i = 0; i < sizeof(recvs) / sizeof(recvs[0]); i++) {
 		struct uroce_abi_recv_wqe wqe = {.wr_id = 9, .sge_count = recvs[i].sge_count};
-		struct rc_recv recv = {.sge_count = 30, .length = 12345};
+		struct mem_sge sges[4] = {{0}};
+		struct rc_recv recv = {.sge_count = 30, .length = 12345, .sge = sges};
 
 		for (unsigned int j = 0; j < 4; j++)
 			recv.sge[j].length = recvs[i].lengths[j];

@@ -115,6 +115,7 @@ void hold_destroy(struct rig *rig)
 		.recv_pd = 7,
 		.sq_depth = 64,
 		.max_send_sge = 32,
+		.max_recv_sge = RIG_SGES,
 		.max_inline = 512,
 		.max_rd_atomic = 16,
 		.pkey = 0xffff};

@@ -21,6 +21,7 @@ static void creation_limits(void)
 		{{.qp_num = 0xffffff}, -EINVAL}, /* multicast */
 		{{.qp_num = 0x1000000}, -EINVAL},
 		{{.qp_num = 5, .max_send_sge = 33}, -EINVAL},
+		{{.qp_num = 5, .max_recv_sge = 33}, -EINVAL},
 		{{.qp_num = 5, .max_rd_atomic = 129}, -EINVAL},
 		{{.qp_num = 5, .sq_depth = (1u << 20) + 1}, -EINVAL},
 	};

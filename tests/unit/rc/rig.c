@@ -45,12 +45,15 @@ static bool take_send(struct rc_core *core, struct rc_qp *qp, struct rc_send *se
 static bool take_recv(struct rc_core *core, struct rc_qp *qp, struct rc_recv *recv, bool *invalid)
 {
 	struct rig *rig = rig_of(qp);
+	struct mem_sge *sges = recv->sge;
 
 	(void)core;
 	*invalid = false;
 	if (rig->recvs_taken == rig->recvs_posted)
 		return false;
 	*recv = rig->recvs[rig->recvs_taken++];
+	memcpy(sges, recv->sge, recv->sge_count * sizeof(*sges));
+	recv->sge = sges;
 	*invalid = rig->invalid_recv;
 	rig->invalid_recv = false;
 	return true;
@@ -143,6 +146,7 @@ void rig_open(struct rig *rig, uint32_t number, const struct rig_options *option
 		.pd = 7,
 		.recv_pd = o->recv_pd ? o->recv_pd : 7,
 		.sq_depth = o->sq_depth ? o->sq_depth : 64,
+		.max_recv_sge = RIG_SGES,
 		.max_send_sge = 32,
 		.max_inline = 512,
 		.max_rd_atomic = o->max_rd_atomic ? o->max_rd_atomic : 16,
@@ -160,6 +164,9 @@ void rig_open(struct rig *rig, uint32_t number, const struct rig_options *option
 	rig->memory = need(calloc(1, RIG_MEMORY));
 	rig->sends = need(calloc(RIG_QUEUE, sizeof(*rig->sends)));
 	rig->recvs = need(calloc(RIG_QUEUE, sizeof(*rig->recvs)));
+	rig->recv_sges = need(calloc(RIG_QUEUE, RIG_SGES * sizeof(*rig->recv_sges)));
+	for (uint32_t i = 0; i < RIG_QUEUE; i++)
+		rig->recvs[i].sge = rig->recv_sges + i * RIG_SGES;
 	rig->sent = need(calloc(RIG_SENT, sizeof(*rig->sent)));
 	rig->records = need(calloc(RIG_QUEUE, sizeof(*rig->records)));
 	rig->buffers = need(calloc(64, RIG_FRAME));
@@ -182,6 +189,7 @@ void rig_close(struct rig *rig)
 	free(rig->memory);
 	free(rig->sends);
 	free(rig->recvs);
+	free(rig->recv_sges);
 	free(rig->sent);
 	free(rig->records);
 	free(rig->buffers);

@@ -38,6 +38,8 @@ struct rig_record {
 	int value;			 /* EVENT: type; STATE; OPENED: cause; SENT_PACKET: index */
 };
 
+#define RIG_SGES 32u /* of a receive */
+
 struct rig {
 	struct rc_core core;
 	struct rc_qp *qp;
@@ -51,6 +53,7 @@ struct rig {
 	struct rig_send *sends; /* posted and not taken: [taken, posted) */
 	uint32_t sends_posted, sends_taken;
 	struct rc_recv *recvs;
+	struct mem_sge *recv_sges; /* RIG_SGES each */
 	uint32_t recvs_posted, recvs_taken;
 	bool invalid_recv; /* the next one is delivered as invalid */
 
