@@ -10,6 +10,19 @@ void loopback_init(struct worker *worker)
 	scheduler_init(&worker->to_self, worker->loopback.packets[0], LOOP_QUEUE);
 }
 
+/* Before the loop's packets are handed over the port's are. */
+bool loopback_open(const struct worker *worker)
+{
+	for_each_worker(other, worker->engine)
+	{
+		const struct handover *ring = other->inbound[worker->number];
+
+		if (ring && handover_room(ring) < PORT_BURST + LOOP_QUEUE)
+			return false;
+	}
+	return true;
+}
+
 unsigned int loopback_run(struct worker *worker)
 {
 	struct outlet *outlet = &worker->to_self;

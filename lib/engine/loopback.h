@@ -7,9 +7,14 @@
 #ifndef UROCE_ENGINE_LOOPBACK_H
 #define UROCE_ENGINE_LOOPBACK_H
 
+#include <stdbool.h>
+
 struct worker;
 
 void loopback_init(struct worker *worker);
+/* May it be filled? Not while another core has so much to take over that the next round might find
+ * no room: nothing is lost within a host. */
+bool loopback_open(const struct worker *worker);
 /* Delivers the last round's packets. Returns how many. */
 unsigned int loopback_run(struct worker *worker);
 

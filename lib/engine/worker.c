@@ -51,7 +51,8 @@ unsigned int worker_round(struct worker *worker)
 	tx_refill(worker);
 	scheduler_send(worker, &worker->to_port);
 	tx_refill(worker);
-	scheduler_send(worker, &worker->to_self);
+	if (worker->to_self.length && loopback_open(worker))
+		scheduler_send(worker, &worker->to_self);
 	scheduler_flush(worker);
 	moved += tx_flush(worker);
 

@@ -49,6 +49,16 @@ bool handover_put(struct handover *handover, const struct packet *packet)
 	return rte_ring_sp_enqueue_elem(&handover->ring, &copy, ENTRY) == 0;
 }
 
+/* As rte_ring_free_count(), whose loads are not atomic. What the other takes meanwhile makes it
+ * more. Acquire: pairs with the release of the tail in rte_ring's dequeue. */
+uint32_t handover_room(const struct handover *handover)
+{
+	const struct rte_ring *ring = &handover->ring;
+
+	return ring->capacity + __atomic_load_n(&ring->cons.tail, __ATOMIC_ACQUIRE) -
+		__atomic_load_n(&ring->prod.tail, __ATOMIC_RELAXED);
+}
+
 uint32_t handover_take(struct handover *handover, struct packet *packets, uint32_t count)
 {
 	return rte_ring_sc_dequeue_burst_elem(&handover->ring, packets, ENTRY, count, NULL);

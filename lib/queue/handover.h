@@ -21,6 +21,8 @@ int handover_create(uint32_t count, struct handover **handover);
 void handover_destroy(struct handover *handover);
 /* By the one core: false if the ring is full; the packet stays the caller's. */
 bool handover_put(struct handover *handover, const struct packet *packet);
+/* How many more it takes at least, for the one that puts. */
+uint32_t handover_room(const struct handover *handover);
 /* By the other: up to `count` packets, in order. They are the caller's now. */
 uint32_t handover_take(struct handover *handover, struct packet *packets, uint32_t count);
 /* A hint for the one that takes. */

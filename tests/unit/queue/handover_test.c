@@ -47,10 +47,12 @@ static void all_but_one_slot(void)
 		struct handover *handover;
 
 		CU_ASSERT_EQUAL_FATAL(handover_create(counts[i], &handover), 0);
+		CU_ASSERT_EQUAL(handover_room(handover), counts[i] - 1);
 		CU_ASSERT_EQUAL(fill(handover), counts[i] - 1);
 		for (uint32_t n = 0; n < counts[i] - 1; n++) {
 			struct packet packet;
 
+			CU_ASSERT_EQUAL(handover_room(handover), n);
 			CU_ASSERT_EQUAL(handover_take(handover, &packet, 1), 1);
 			CU_ASSERT(is_numbered(&packet, n));
 		}
