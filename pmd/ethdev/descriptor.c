@@ -40,7 +40,7 @@ static bool has_domain(int fd, int domain)
  * our own filter have none. */
 static bool is_ring_of(int fd, unsigned int interface)
 {
-	struct sockaddr_ll address;
+	struct sockaddr_ll address = {0};
 	socklen_t size = sizeof(address);
 	int version;
 
