@@ -149,5 +149,8 @@ int eal_register_thread(void)
 {
 	if (rte_lcore_id() != LCORE_ID_ANY)
 		return 0;
+	/* A thread that is registered ends EAL's patience with other processes. */
+	if (rte_memzone_lookup(ETHDEV_SHOWN))
+		return -ENOTSUP;
 	return rte_thread_register() ? -rte_errno : 0;
 }

@@ -30,7 +30,8 @@ void eal_stop(void);
 
 /*
  * Threads that drive an engine call this once: those that EAL did not make get an lcore id, and
- * with it a cache in front of the mbuf pools. 0, or -ENOMEM if there are too many.
+ * with it a cache in front of the mbuf pools. 0, -ENOMEM if there are too many, or -ENOTSUP where
+ * other processes may look on: EAL knows either them or such threads.
  */
 int eal_register_thread(void);
 

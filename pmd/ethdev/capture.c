@@ -349,11 +349,14 @@ static rte_pcapng_t *write_head(const struct ethdev_port *ethdev, int fd)
 
 static int open_file(struct capture *capture)
 {
-	int fd = open(capture->config.file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(
+		capture->config.file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0600);
 	int err;
 
 	if (fd < 0)
 		return failed(capture, errno);
+	/* Only opening must not wait, for the reader of a FIFO; the writer may. */
+	fcntl(fd, F_SETFL, O_WRONLY);
 	capture->file = write_head(capture->ethdev, fd);
 	if (!capture->file) {
 		err = errno ? errno : EIO;

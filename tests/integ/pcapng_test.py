@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from namespace import Cases, run, skip
@@ -104,6 +105,44 @@ def limits():
     return found, logs
 
 
+def overflow():
+    """A file that takes no more for a while costs frames, which are counted, and nothing else."""
+    fifo, file, found = path('fifo'), path('overflow.pcapng'), []
+    go_on = threading.Event()
+
+    def read():
+        with open(fifo, 'rb') as source, open(file, 'wb') as target:
+            go_on.wait()
+            shutil.copyfileobj(source, target)
+
+    os.mkfifo(fifo)
+    reader = threading.Thread(target=read)
+    reader.start()
+    time.sleep(0.5)  # it waits in open()
+    with Sight(SIGHT, ['--no-telemetry'], ['--capture', fifo]) as sight:
+        sight.tell('write 4000 600')
+        go_on.set()
+    reader.join()
+    line = next((match for match in map(WRITTEN.search, sight.lines('notice')) if match), None)
+    if not line:
+        return ['there is no line'], sight.log
+    packets_written, dropped = int(line[2]), int(line[4])
+    expect(found, 'dropped some', dropped > 0, True)
+    expect(found, 'all are counted', packets_written + dropped >= 600 * 5, True)
+    expect(found, 'in the file', len(fields(file, 'frame.number')), packets_written)
+    return found, sight.log
+
+
+def no_reader():
+    """A FIFO that nobody reads is one line, and nobody waits."""
+    fifo, found = path('unread'), []
+    os.mkfifo(fifo)
+    with Sight(SIGHT, ['--no-telemetry'], ['--capture', fifo]) as sight:
+        sight.tell('write 4000 10')
+    expect(found, 'errors', len(sight.lines('error')), 1)
+    return found, sight.log
+
+
 def full_disk():
     """One line, and the engine goes on: full at once, and after some frames."""
     found, logs = [], ''
@@ -131,7 +170,7 @@ def main():
         shutil.rmtree(FOLDER)
         skip('there is no tshark')
     cases = Cases('integ-pcapng')
-    for case in (both_directions, limits, full_disk):
+    for case in (both_directions, limits, overflow, no_reader, full_disk):
         cases.judge(case.__doc__.splitlines()[0], *case())
     shutil.rmtree(FOLDER)
     return cases.end()
