@@ -55,35 +55,68 @@ static void start_eal(void)
 	exit(77);
 }
 
+/* A ring that two of an engine's cores may send to, or nothing ever comes from. */
+static struct rte_ring *make_ring(const char *name)
+{
+	struct rte_ring *ring = rte_ring_create(name, WIRE, SOCKET_ID_ANY, RING_F_SC_DEQ);
+
+	if (ring)
+		return ring;
+	printf("skipped: no ring: %s\n", rte_strerror(rte_errno));
+	exit(77);
+}
+
+/* The end whose rings these are, in the shape of a port with so many queues. */
+static void make_port(
+	const char *name, struct rte_ring *in[], struct rte_ring *out[], unsigned int queues)
+{
+	if (rte_eth_from_rings(name, in, queues, out, queues, 0) >= 0)
+		return;
+	printf("skipped: no port of net_ring: %s\n", rte_strerror(rte_errno));
+	exit(77);
+}
+
+static void make_ports(enum side side, const char *name, const char *wide)
+{
+	struct rte_ring *silent = make_ring(side == EAST ? "silent_east" : "silent_west");
+	struct rte_ring *in[2] = {to[side], silent}, *out[2] = {to[!side], to[!side]};
+
+	make_port(name, in, out, 1);
+	make_port(wide, in, out, 2);
+}
+
 void bench_start(void)
 {
 	/* a hang would be the only sign of a lost wake-up: say which case it is */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	start_eal();
-	to[EAST] = rte_ring_create("westward", WIRE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	to[WEST] = rte_ring_create("eastward", WIRE, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-	if (!to[EAST] || !to[WEST] ||
-		rte_eth_from_rings("east", &to[EAST], 1, &to[WEST], 1, 0) < 0 ||
-		rte_eth_from_rings("west", &to[WEST], 1, &to[EAST], 1, 0) < 0) {
-		printf("skipped: no ports of net_ring: %s\n", rte_strerror(rte_errno));
-		exit(77);
-	}
+	to[EAST] = make_ring("westward");
+	to[WEST] = make_ring("eastward");
+	make_ports(EAST, "east", "wide_east");
+	make_ports(WEST, "west", "wide_west");
 }
 
-const char *bench_port(enum side side)
+const char *bench_port(enum side side, enum mode mode)
 {
-	return side == EAST ? "net_ring_east" : "net_ring_west";
+	static const char *const names[2][2] = {
+		{"net_ring_east", "net_ring_wide_east"}, {"net_ring_west", "net_ring_wide_west"}};
+
+	return names[side][mode == MIXED];
 }
 
 const char *bench_arguments(enum side side, enum mode mode)
 {
-	static const char *const arguments[2][2] = {
+	static const char *const arguments[2][3] = {
 		{"--port net_ring_east --address 10.0.0.1/24 --mac 02:00:00:00:00:01 --mode inline",
 			"--port net_ring_east --address 10.0.0.1/24 --mac 02:00:00:00:00:01 "
-			"--mode dedicated --lcore 1"},
+			"--mode dedicated --lcore 1",
+			"--port net_ring_wide_east --address 10.0.0.1/24 --mac 02:00:00:00:00:01 "
+			"--mode mixed --lcore 1 --cores 2"},
 		{"--port net_ring_west --address 10.0.0.2/24 --mac 02:00:00:00:00:02 --mode inline",
 			"--port net_ring_west --address 10.0.0.2/24 --mac 02:00:00:00:00:02 "
-			"--mode dedicated --lcore 1"},
+			"--mode dedicated --lcore 1",
+			"--port net_ring_wide_west --address 10.0.0.2/24 --mac 02:00:00:00:00:02 "
+			"--mode mixed --lcore 1 --cores 2"},
 	};
 
 	return arguments[side][mode];
@@ -117,6 +150,7 @@ static void replace(struct node *old, struct node *new)
 void node_open_again(struct node *node, struct uroce_engine *engine)
 {
 	node->engine = engine;
+	node->idle = NULL;
 	node->context = ibv_open_device(uroce_engine_device(engine));
 	CU_ASSERT_PTR_NOT_NULL_FATAL(node->context);
 	node->pd = ibv_alloc_pd(node->context);
@@ -133,17 +167,33 @@ void node_open_again(struct node *node, struct uroce_engine *engine)
 	replace(NULL, node);
 }
 
+static struct ibv_qp *create_idle(struct node *node)
+{
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RC,
+		.send_cq = node->cq,
+		.recv_cq = node->cq,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1}};
+	struct ibv_qp *qp = ibv_create_qp(node->pd, &init);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(qp);
+	return qp;
+}
+
 void node_open(struct node *node, enum side side, enum mode mode)
 {
 	struct uroce_engine *engine = uroce_engine_create_line(bench_arguments(side, mode));
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(engine);
 	node_open_again(node, engine);
+	if (mode == MIXED)
+		node->idle = create_idle(node);
 }
 
 void node_close_again(struct node *node)
 {
 	replace(node, NULL);
+	if (node->idle)
+		CU_ASSERT_EQUAL(ibv_destroy_qp(node->idle), 0);
 	CU_ASSERT_EQUAL(ibv_destroy_cq(node->cq), 0);
 	CU_ASSERT_EQUAL(ibv_dereg_mr(node->mr), 0);
 	CU_ASSERT_EQUAL(ibv_dealloc_pd(node->pd), 0);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bench of these tests: a process that has started EAL itself (two lcores, no hugepages) and
- * has two ports, `east` and `west`, the ends of one wire of two rings. Engines adopt that EAL.
+ * has two ports, `east` and `west`, the ends of one wire of two rings. Engines adopt that EAL. For
+ * engines of two cores each end has a further port, `wide_east` and `wide_west`, whose first pair
+ * of queues are the same rings; what the second queue sends goes there, too, and it receives
+ * nothing. So either of an end's ports may be used, one at a time.
  *
  * A node is an engine on one of the ports with its device opened and one object of each kind.
  * Whoever waits drives all inline engines of the bench, in this thread, and lets others run: the
@@ -19,18 +22,22 @@
 
 #include "unit.h"
 
-#define BENCH_WORKER 1	    /* the lcore for a dedicated engine; there is one */
+#define BENCH_WORKER 1	    /* the lcore for a dedicated core; there is one */
 #define BENCH_PATIENCE 60.0 /* seconds; only ever used up by a failure */
 
 enum side { EAST, WEST };
-enum mode { INLINE, DEDICATED };
+enum mode {
+	INLINE,
+	DEDICATED,
+	MIXED, /* two cores: the first one dedicated, the second one driven */
+};
 
 /* EAL and the ports, once, before the cases. Ends the process with 77 where EAL doesn't start. */
 void bench_start(void);
 /* `--port ... --address ... --mode ...` of a side's engine: 10.0.0.1/24 and 10.0.0.2/24. */
 const char *bench_arguments(enum side side, enum mode mode);
-/* The name of a side's port. */
-const char *bench_port(enum side side);
+/* The name of a side's port, for that mode. */
+const char *bench_port(enum side side, enum mode mode);
 /* The raw frame that waits at this side's end of the wire: taken out and freed. Its length, or 0:
  * there is none. Only if there is no engine on that side. */
 uint32_t bench_take_frame(enum side side, uint8_t *frame, uint32_t room);
@@ -42,8 +49,10 @@ struct node {
 	struct ibv_context *context;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
-	struct ibv_mr *mr; /* all rights */
-	uint8_t *memory;   /* NODE_MEMORY bytes, clear */
+	struct ibv_mr *mr;   /* all rights */
+	uint8_t *memory;     /* NODE_MEMORY bytes, clear */
+	struct ibv_qp *idle; /* of two cores: at the first one, so that the next QP is the second
+			      * one's, whose frames the first one hands over */
 };
 
 /* Fails the case if anything fails. */

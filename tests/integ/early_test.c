@@ -20,7 +20,10 @@
 static const enum mode modes[][2] = {
 	{INLINE, DEDICATED},
 	{DEDICATED, INLINE},
+	{MIXED, INLINE},
+	{INLINE, MIXED},
 };
+#define MODES (sizeof(modes) / sizeof(modes[0]))
 
 struct scene {
 	struct node nodes[2];
@@ -44,11 +47,11 @@ static void scene_close(struct scene *scene)
 	node_close(&scene->nodes[1]);
 }
 
-static void in_both_modes(enum reach reach, void (*run)(struct scene *scene))
+static void in_all_modes(enum reach reach, void (*run)(struct scene *scene))
 {
 	struct scene scene;
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < MODES; i++) {
 		scene_open(&scene, modes[i], reach);
 		run(&scene);
 		scene_close(&scene);
@@ -185,7 +188,7 @@ static void open_by_packet(struct scene *scene)
 
 static void first_packet(void)
 {
-	in_both_modes(REACH_RTR_ARMED, open_by_packet);
+	in_all_modes(REACH_RTR_ARMED, open_by_packet);
 }
 
 static void open_by_notify(struct scene *scene)
@@ -200,7 +203,7 @@ static void open_by_notify(struct scene *scene)
 
 static void notify(void)
 {
-	in_both_modes(REACH_RTR_ARMED, open_by_notify);
+	in_all_modes(REACH_RTR_ARMED, open_by_notify);
 }
 
 /* Not armed: it holds as well, but only its owner opens it. */
@@ -222,7 +225,7 @@ static void open_by_modify(struct scene *scene)
 
 static void modify(void)
 {
-	in_both_modes(REACH_RTR, open_by_modify);
+	in_all_modes(REACH_RTR, open_by_modify);
 }
 
 static void open_by_late_arming(struct scene *scene)
@@ -247,7 +250,7 @@ static void open_by_late_arming(struct scene *scene)
 
 static void late_arming(void)
 {
-	in_both_modes(REACH_RTR, open_by_late_arming);
+	in_all_modes(REACH_RTR, open_by_late_arming);
 }
 
 /* EP-12: set while it holds already; counted from the first held request, so it is over. */
@@ -263,7 +266,7 @@ static void open_by_timeout(struct scene *scene)
 
 static void hold_timeout(void)
 {
-	in_both_modes(REACH_RTR_ARMED, open_by_timeout);
+	in_all_modes(REACH_RTR_ARMED, open_by_timeout);
 }
 
 /* ---- EP-8: the scene that the project is about ---- */
@@ -285,7 +288,7 @@ static void answer_at_once(struct scene *scene)
 
 static void answer_from_the_handler(void)
 {
-	in_both_modes(REACH_RTR_ARMED, answer_at_once);
+	in_all_modes(REACH_RTR_ARMED, answer_at_once);
 }
 
 /* ---- EP-1: the depth is the end, and then ENOMEM ---- */
@@ -316,7 +319,7 @@ static void fill_up(struct scene *scene)
 
 static void full_and_flushed(void)
 {
-	in_both_modes(REACH_RTR_ARMED, fill_up);
+	in_all_modes(REACH_RTR_ARMED, fill_up);
 }
 
 /* EP-13: RESET makes them vanish. */
@@ -331,7 +334,7 @@ static void reset_held(struct scene *scene)
 
 static void vanished(void)
 {
-	in_both_modes(REACH_RTR_ARMED, reset_held);
+	in_all_modes(REACH_RTR_ARMED, reset_held);
 }
 
 /* ---- EP-2: strict ---- */
@@ -360,7 +363,7 @@ static void refuse(struct scene *scene)
 
 static void strict(void)
 {
-	in_both_modes(REACH_RTR_STRICT, refuse);
+	in_all_modes(REACH_RTR_STRICT, refuse);
 }
 
 static const struct unit_case cases[] = {

@@ -23,10 +23,14 @@
 static const enum mode modes[][2] = {
 	{INLINE, DEDICATED},
 	{DEDICATED, INLINE},
+	{MIXED, INLINE},
+	{INLINE, MIXED},
 };
+#define MODES (sizeof(modes) / sizeof(modes[0]))
 
 /* The passive end's receives complete in a CQ of its own, with a channel. */
 struct scene {
+	enum mode mode; /* of the passive end */
 	struct node nodes[2];
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
@@ -37,6 +41,7 @@ struct scene {
 static void scene_open(struct scene *scene, const enum mode mode[2])
 {
 	memset(scene, 0, sizeof(*scene));
+	scene->mode = mode[0];
 	node_open(&scene->nodes[0], EAST, mode[0]);
 	node_open(&scene->nodes[1], WEST, mode[1]);
 	scene->channel = ibv_create_comp_channel(scene->nodes[0].context);
@@ -60,11 +65,11 @@ static void scene_close(struct scene *scene)
 	node_close(&scene->nodes[1]);
 }
 
-static void in_both_modes(void (*run)(struct scene *scene))
+static void in_all_modes(void (*run)(struct scene *scene))
 {
 	struct scene scene;
 
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < MODES; i++) {
 		scene_open(&scene, modes[i]);
 		run(&scene);
 		scene_close(&scene);
@@ -121,7 +126,7 @@ static void wake_poll(struct scene *scene)
 
 static void polled(void)
 {
-	in_both_modes(wake_poll);
+	in_all_modes(wake_poll);
 }
 
 static void watch(int epoll, int fd)
@@ -167,7 +172,7 @@ static void wake_epoll(struct scene *scene)
 
 static void epolled(void)
 {
-	in_both_modes(wake_epoll);
+	in_all_modes(wake_epoll);
 }
 
 static void only_solicited(struct scene *scene)
@@ -185,7 +190,7 @@ static void only_solicited(struct scene *scene)
 
 static void solicited(void)
 {
-	in_both_modes(only_solicited);
+	in_all_modes(only_solicited);
 }
 
 /* ---- a thread that sleeps until there is something ---- */
@@ -247,7 +252,7 @@ static void stream(struct scene *scene)
 
 static void a_thread_that_sleeps(void)
 {
-	in_both_modes(stream);
+	in_all_modes(stream);
 }
 
 /* ---- asynchronous events ---- */
@@ -299,7 +304,7 @@ static void cross_limit(struct scene *scene)
 
 static void srq_limit(void)
 {
-	in_both_modes(cross_limit);
+	in_all_modes(cross_limit);
 }
 
 /* A CQ that nobody empties: an event and the QP in ERR, never silence. */
@@ -336,7 +341,7 @@ static void overrun(struct scene *scene)
 
 static void cq_overrun(void)
 {
-	in_both_modes(overrun);
+	in_all_modes(overrun);
 }
 
 static void lose_link(struct scene *scene)
@@ -345,7 +350,7 @@ static void lose_link(struct scene *scene)
 	struct ibv_port_attr attr;
 	uint16_t id;
 
-	CU_ASSERT_EQUAL_FATAL(rte_eth_dev_get_port_by_name(bench_port(EAST), &id), 0);
+	CU_ASSERT_EQUAL_FATAL(rte_eth_dev_get_port_by_name(bench_port(EAST, scene->mode), &id), 0);
 	CU_ASSERT_EQUAL_FATAL(rte_eth_dev_set_link_down(id), 0);
 	CU_ASSERT_FATAL(next_event(scene, &event));
 	CU_ASSERT_EQUAL(event.event_type, IBV_EVENT_PORT_ERR);
@@ -363,7 +368,7 @@ static void lose_link(struct scene *scene)
 
 static void link_state(void)
 {
-	in_both_modes(lose_link);
+	in_all_modes(lose_link);
 }
 
 static const struct unit_case cases[] = {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,13 +208,18 @@ static void dedicated_engine_first(void)
 	fork_in(DEDICATED, INLINE);
 }
 
+static void engine_of_two_cores_first(void)
+{
+	fork_in(MIXED, INLINE);
+}
+
 /* The usual reason for a fork. exec closes all that is ours. */
-static void exec_in_the_child(void)
+static void exec_in(enum mode east, enum mode west)
 {
 	struct scene scene;
 	pid_t pid;
 
-	scene_open(&scene, INLINE, DEDICATED);
+	scene_open(&scene, east, west);
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0) {
@@ -229,10 +235,36 @@ static void exec_in_the_child(void)
 	scene_close(&scene);
 }
 
+static void exec_in_the_child(void)
+{
+	exec_in(INLINE, DEDICATED);
+	exec_in(MIXED, INLINE);
+}
+
+/* exit() runs what libraries have for it, in a process that none of their threads is in. */
+static void exit_in_the_child(void)
+{
+	struct scene scene;
+	pid_t pid;
+
+	scene_open(&scene, MIXED, INLINE);
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		exit(7);
+	CU_ASSERT_FATAL(pid > 0);
+	exchange(&scene, 1);
+	CU_ASSERT_EQUAL(status_of(pid), 7);
+	exchange(&scene, 2);
+	scene_close(&scene);
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(inline_engine_first),
 	UNIT_CASE(dedicated_engine_first),
+	UNIT_CASE(engine_of_two_cores_first),
 	UNIT_CASE(exec_in_the_child),
+	UNIT_CASE(exit_in_the_child),
 };
 
 int main(int argc, char **argv)

@@ -193,19 +193,21 @@ static void say_hello(struct node *to, struct node *from)
  * counted: each round takes turns in the modes. */
 static void again_and_again(void)
 {
+	static const enum mode modes[][2] = {
+		{DEDICATED, INLINE}, {INLINE, DEDICATED}, {MIXED, INLINE}, {INLINE, MIXED}};
 	struct node east, west;
 	unsigned int files = 0;
 	size_t memory = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		node_open(&east, EAST, round % 2 ? INLINE : DEDICATED);
-		node_open(&west, WEST, round % 2 ? DEDICATED : INLINE);
+		node_open(&east, EAST, modes[round % 4][0]);
+		node_open(&west, WEST, modes[round % 4][1]);
 		say_hello(&east, &west);
 		CU_ASSERT_EQUAL(devices(), 2);
 		node_close(&west);
 		node_close(&east);
 		CU_ASSERT_EQUAL(devices(), 0);
-		if (round == 3) {
+		if (round == 7) {
 			files = open_files();
 			memory = eal_memory();
 		}
@@ -246,6 +248,7 @@ static void destroyed_while_open(void)
 {
 	busy_in(INLINE);
 	busy_in(DEDICATED);
+	busy_in(MIXED);
 	CU_ASSERT_EQUAL(uroce_engine_destroy(NULL), EINVAL);
 }
 
@@ -348,6 +351,7 @@ static void several_contexts(void)
 {
 	contexts_in(INLINE);
 	contexts_in(DEDICATED);
+	contexts_in(MIXED);
 }
 
 /* What a program leaves open when it closes the device vanishes with it. */

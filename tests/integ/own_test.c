@@ -17,12 +17,12 @@
 #define IN (NODE_MEMORY / 2)
 #define ETHERTYPE_ARP 0x0806
 
-static uint64_t port_sent(void)
+static uint64_t port_sent(enum mode mode)
 {
 	struct rte_eth_stats stats;
 	uint16_t id;
 
-	CU_ASSERT_EQUAL_FATAL(rte_eth_dev_get_port_by_name(bench_port(EAST), &id), 0);
+	CU_ASSERT_EQUAL_FATAL(rte_eth_dev_get_port_by_name(bench_port(EAST, mode), &id), 0);
 	CU_ASSERT_EQUAL_FATAL(rte_eth_stats_get(id, &stats), 0);
 	return stats.opackets;
 }
@@ -91,20 +91,26 @@ static void traffic(struct node *node, struct end *from)
 }
 
 /* Four messages of 100 kB at MTU 1024, both ways: requests, responses and ACKs. */
-static void check_counters(struct node *node, uint64_t port_frames)
+static void check_counters(struct node *node, enum mode mode, uint64_t port_frames)
 {
+	uint64_t handed_over = bench_counter(node->context, "handed_over");
+
 	CU_ASSERT(bench_counter(node->context, "looped_packets") >= 2 * 3 * MESSAGE / 1024);
 	CU_ASSERT_EQUAL(bench_counter(node->context, "tx_packets"), 0);
 	CU_ASSERT_EQUAL(bench_counter(node->context, "rx_packets"), 0);
 	CU_ASSERT_EQUAL(bench_counter(node->context, "rcvd_pkts"),
 		bench_counter(node->context, "looped_packets"));
 	CU_ASSERT_EQUAL(bench_counter(node->context, "no_buffer"), 0);
-	only_announcements(port_sent() - port_frames);
+	/* two QPs at two cores */
+	CU_ASSERT_EQUAL(
+		handed_over, mode == MIXED ? bench_counter(node->context, "looped_packets") : 0);
+	CU_ASSERT_EQUAL(bench_counter(node->context, "handover_full"), 0);
+	only_announcements(port_sent(mode) - port_frames);
 }
 
 static void turn_around(enum mode mode)
 {
-	uint64_t before = port_sent();
+	uint64_t before = port_sent(mode);
 	struct node node;
 	struct link link;
 
@@ -113,7 +119,7 @@ static void turn_around(enum mode mode)
 	traffic(&node, &link.ends[0]);
 	pattern_clear(node.memory, NODE_MEMORY);
 	traffic(&node, &link.ends[1]);
-	check_counters(&node, before);
+	check_counters(&node, mode, before);
 	link_close(&link);
 	node_close(&node);
 }
@@ -126,6 +132,11 @@ static void inline_engine(void)
 static void dedicated_engine(void)
 {
 	turn_around(DEDICATED);
+}
+
+static void engine_of_two_cores(void)
+{
+	turn_around(MIXED);
 }
 
 /* A QP may even be connected to itself. */
@@ -180,6 +191,7 @@ static void held(void)
 static const struct unit_case cases[] = {
 	UNIT_CASE(inline_engine),
 	UNIT_CASE(dedicated_engine),
+	UNIT_CASE(engine_of_two_cores),
 	UNIT_CASE(with_itself),
 	UNIT_CASE(held),
 };

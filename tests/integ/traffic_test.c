@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data between two engines of one process, whichever of them has a core of its own: every
+ * Data between two engines of one process, whichever of them has a core of its own, or two: every
  * operation, sizes around each packet's edge, data compared, and nothing written beside it.
  */
 #include <arpa/inet.h>
@@ -22,6 +22,8 @@ static const enum mode modes[][2] = {
 	{INLINE, DEDICATED},
 	{DEDICATED, INLINE},
 	{INLINE, INLINE},
+	{MIXED, INLINE},
+	{INLINE, MIXED},
 };
 #define MODES (sizeof(modes) / sizeof(modes[0]))
 
