@@ -206,6 +206,14 @@ static void look_again(struct hops *hops, struct hop *hop, uint64_t now)
 		hops->io->use(hops->io, hop->source, hop->next);
 }
 
+/* The MAC of another next hop is none of this one's. */
+static void set_next(struct hop *hop, const uint8_t next[16])
+{
+	if (!address_equal(hop->next, next))
+		hop->has_mac = false;
+	memcpy(hop->next, next, sizeof(hop->next));
+}
+
 static void route_again(struct hops *hops, struct hop *hop, uint64_t now)
 {
 	uint8_t next[16];
@@ -213,13 +221,14 @@ static void route_again(struct hops *hops, struct hop *hop, uint64_t now)
 
 	hop->reroute = false;
 	hops->reroutes--;
+	hop->no_route = error != 0;
 	if (error) {
 		fail(hops, hop, "is no longer on this interface: the routes have changed", now);
 		return;
 	}
 	if (address_equal(next, hop->next) && hop->state != HOP_FAILED)
 		return;
-	memcpy(hop->next, next, sizeof(hop->next));
+	set_next(hop, next);
 	if (hop->state != HOP_IDLE)
 		begin(hops, hop, now);
 }
@@ -237,9 +246,10 @@ int hops_open(struct hops *hops, const uint8_t source[16], const uint8_t destina
 		return error;
 	if (!hop)
 		hop = add(hops, source, destination);
-	else if (!address_equal(hop->next, next))
+	else if (!address_equal(hop->next, next) || hop->no_route)
 		hop->state = HOP_IDLE;
-	memcpy(hop->next, next, sizeof(hop->next));
+	hop->no_route = false;
+	set_next(hop, next);
 	hop->asked = now;
 	*id = hop->generation << INDEX_BITS | index_of(hops, hop);
 	return 0;

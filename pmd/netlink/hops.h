@@ -65,6 +65,7 @@ struct hop {
 	uint8_t mac[6];
 	bool has_mac;
 	bool has_told; /* HOP_FAILED: somebody has been */
+	bool no_route; /* HOP_FAILED: for want of one */
 	bool reroute;
 	enum hop_state state;
 	uint32_t generation;

@@ -341,12 +341,26 @@ static void routes_change(void)
 	hops_run(&hops, 3);
 	ask_is(id, 3, 0, mac_b);
 	CU_ASSERT_EQUAL(hops.changes, 2);
+	memcpy(kernel.gateway, own, 16); /* by a third, of which nothing is known */
+	kernel.look_error = -ENOENT;
+	CU_ASSERT_EQUAL(open_to(far, 3), id);
+	ask_is(id, 3, -EINPROGRESS, NULL);
+	memcpy(kernel.gateway, gateway, 16);
+	kernel.look_error = 0;
+	CU_ASSERT_EQUAL(open_to(far, 3), id);
+	ask_is(id, 3, 0, mac_b);
 	kernel.route_error = -ENETUNREACH; /* and now there is none */
 	hops_reroute(&hops);
 	hops_run(&hops, 4);
 	ask_is(id, 4, -EHOSTUNREACH, NULL);
 	kernel.route_error = 0;
 	ask_is(id, 4 + SECOND, 0, mac_b); /* a later call is a new attempt */
+	kernel.route_error = -ENETUNREACH;
+	hops_reroute(&hops);
+	hops_run(&hops, 5 + SECOND);
+	kernel.route_error = 0; /* it is there again, for whoever opens before it is told */
+	ask_is(open_to(far, 6 + SECOND), 6 + SECOND, 0, mac_b);
+	ask_is(id, 6 + SECOND, 0, mac_b);
 	hops_fini(&hops);
 }
 
