@@ -82,6 +82,16 @@ static void wake_given(const struct burst *burst)
 		sleep_wake(burst->worker->engine->workers[__builtin_ctz(given)]);
 }
 
+/* Frames come out of another core's cache or of memory: some are asked for ahead, with both lines
+ * that headers and a small payload take. */
+#define AHEAD 4u
+
+static inline void prefetch(const struct packet *frame)
+{
+	__builtin_prefetch(frame->data);
+	__builtin_prefetch(frame->data + 64);
+}
+
 static void take_burst(struct burst *burst, const struct packet *frames, uint32_t count)
 {
 	struct worker *worker = burst->worker;
@@ -90,9 +100,11 @@ static void take_burst(struct burst *burst, const struct packet *frames, uint32_
 	burst->done_count = 0;
 	burst->other_count = 0;
 	burst->given = 0;
+	for (uint32_t i = 0; i < AHEAD && i < count; i++)
+		prefetch(&frames[i]);
 	for (uint32_t i = 0; i < count; i++) {
-		if (i + 1 < count)
-			__builtin_prefetch(frames[i + 1].data);
+		if (i + AHEAD < count)
+			prefetch(&frames[i + AHEAD]);
 		take_frame(burst, &frames[i]);
 	}
 	if (burst->other_count)

@@ -91,6 +91,21 @@ int cq_front_init(struct cq_front *cq, const struct region_view *view, uint32_t 
 	const uroce_abi_ref *refs);
 /* The next completion (a copy), or false. */
 bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe);
+/* The same in place: the ring that has one, or NULL; it stays there until cq_step(). */
+struct cq_front_ring *cq_look(struct cq_front *cq);
+
+static inline const struct uroce_abi_cqe *cq_at(const struct cq_front_ring *sub)
+{
+	return &sub->slots[sub->consumed & sub->mask];
+}
+
+/* Release: pairs with the acquire in read_consumed() of cq_engine.c. */
+static inline void cq_step(struct cq_front_ring *sub, uint32_t count)
+{
+	sub->consumed += count;
+	__atomic_store_n(&sub->ring->consumer.index, sub->consumed, __ATOMIC_RELEASE);
+}
+
 /* The CQ overran. */
 bool cq_overrun(const struct cq_front *cq);
 /* From any thread, without the lock. */

@@ -47,7 +47,7 @@ static bool has_room(const struct cq_ring *cq)
 	return cq->produced - cq->consumed < cq->depth;
 }
 
-/* Acquire: pairs with the release in step() of cq_front.c; the slot was read before it is reused.
+/* Acquire: pairs with the release in cq_step(); the slot was read before it is reused.
  */
 static uint32_t read_consumed(const struct cq_ring *cq)
 {

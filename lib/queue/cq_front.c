@@ -53,26 +53,27 @@ static uint32_t pending_end(const struct cq_front_ring *sub)
 	return __atomic_load_n(&ring->engine.limit, __ATOMIC_RELAXED);
 }
 
-/* Release: pairs with the acquire in read_consumed() of cq_engine.c. */
-static void step(struct cq_front_ring *sub, uint32_t count)
-{
-	sub->consumed += count;
-	__atomic_store_n(&sub->ring->consumer.index, sub->consumed, __ATOMIC_RELEASE);
-}
-
-bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe)
+struct cq_front_ring *cq_look(struct cq_front *cq)
 {
 	for (uint32_t i = 0; i < cq->rings; i++) {
 		struct cq_front_ring *sub = &cq->ring[cq->next];
 
 		cq->next = cq->next + 1 < cq->rings ? cq->next + 1 : 0;
-		if (pending_end(sub) == sub->consumed)
-			continue;
-		*cqe = sub->slots[sub->consumed & sub->mask];
-		step(sub, 1);
-		return true;
+		if (pending_end(sub) != sub->consumed)
+			return sub;
 	}
-	return false;
+	return NULL;
+}
+
+bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe)
+{
+	struct cq_front_ring *sub = cq_look(cq);
+
+	if (!sub)
+		return false;
+	*cqe = *cq_at(sub);
+	cq_step(sub, 1);
+	return true;
 }
 
 bool cq_overrun(const struct cq_front *cq)
@@ -121,7 +122,7 @@ void cq_purge(struct cq_front *cq, uint32_t qp,
 	for (uint32_t i = 0; i < cq->rings; i++) {
 		struct cq_front_ring *sub = &cq->ring[i];
 
-		step(sub,
+		cq_step(sub,
 			ring_purge((uint8_t *)sub->slots, sub->mask, sub->consumed,
 				pending_end(sub), purge_match, &purge));
 	}

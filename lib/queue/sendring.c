@@ -16,6 +16,9 @@
 
 #define ENTRY ((unsigned int)sizeof(uint32_t))
 #define WORDS (SENDRING_MAX / 64u)
+
+_Static_assert(WORDS <= 32, "one word says which words are used");
+
 /* A ring holds two announcements for each QP of the quota, and rte_ring leaves one entry unused. */
 #define QUOTA_MAX (RTE_RING_SZ_MASK / 4u)
 
@@ -28,6 +31,7 @@ struct sendring {
 
 struct sendring_set {
 	uint64_t attached[WORDS];
+	uint32_t used; /* bit n: attached[n] is not 0 */
 	uint32_t next; /* the ring to look at first */
 	uint32_t size; /* entries a ring, a power of two */
 	bool hostile;
@@ -63,6 +67,8 @@ static bool is_attached(const struct sendring_set *set, uint32_t bit)
 static void drop(struct region *region, struct sendring_set *set, uint32_t bit)
 {
 	set->attached[bit / 64] &= ~(1ull << (bit % 64));
+	if (set->attached[bit / 64] == 0)
+		set->used &= ~(1u << (bit / 64));
 	region_free(region, set->rings[bit].ref, ring_bytes(set));
 	set->rings[bit] = (struct sendring){0};
 }
@@ -133,6 +139,7 @@ int sendring_attach(
 		return error;
 	}
 	set->attached[*bit / 64] |= 1ull << (*bit % 64);
+	set->used |= 1u << (*bit / 64);
 	*ref = sub->ref;
 	return 0;
 }
@@ -188,13 +195,15 @@ static uint32_t next_ring(const struct sendring_set *set, uint32_t from)
 	uint32_t word = from / 64;
 	uint64_t bits = set->attached[word] & (UINT64_MAX << (from % 64));
 
-	for (uint32_t i = 0; i <= WORDS; i++) {
-		if (bits)
-			return word * 64 + (uint32_t)__builtin_ctzll(bits);
-		word = (word + 1) % WORDS;
+	if (!bits) {
+		uint32_t behind = set->used & ~((2u << word) - 1);
+
+		if (!set->used)
+			return SENDRING_MAX;
+		word = (uint32_t)__builtin_ctz(behind ? behind : set->used);
 		bits = set->attached[word];
 	}
-	return SENDRING_MAX;
+	return word * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
 uint32_t sendring_take(struct sendring_set *set, uint32_t *announcements, uint32_t count)

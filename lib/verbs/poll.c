@@ -22,37 +22,68 @@ static void fill(struct ibv_wc *wc, const struct uroce_abi_cqe *cqe)
 	wc->dlid_path_bits = 0;
 }
 
+/* Up to where the completions polled so far free a queue of this QP. */
+struct freed {
+	uint32_t qp; /* the engine's handle; 0: of none */
+	uint32_t position;
+};
+
 /*
- * Gives the slots back that the completion covers. The QP exists as long as its completions are in
- * the CQ: destroy takes the CQ's lock, which the caller holds, to purge them.
+ * Gives the slots back that completions cover. The QP exists as long as its completions are in the
+ * CQ: destroy takes the CQ's lock, which the caller holds, to purge them.
  */
-static void release(const struct context *context, const struct uroce_abi_cqe *cqe)
+static void give_back(const struct context *context, const struct freed *freed, bool recv)
 {
-	struct qp *qp = table_get(&context->qps, cqe->qp);
+	struct qp *qp = freed->qp ? table_get(&context->qps, freed->qp) : NULL;
 
 	if (!qp)
 		return;
-	if (!(cqe->opcode & IBV_WC_RECV))
-		wq_release(&qp->sq, cqe->released);
+	if (!recv)
+		wq_release(&qp->sq, freed->position);
 	else if (qp->has_rq)
-		wq_release(&qp->rq, cqe->released);
+		wq_release(&qp->rq, freed->position);
+}
+
+/* Positions of a queue only grow, so that a row of its completions frees by the last one's. */
+static void note(const struct context *context, struct freed *freed,
+	const struct uroce_abi_cqe *cqe, bool recv)
+{
+	if (freed->qp != cqe->qp)
+		give_back(context, freed, recv);
+	*freed = (struct freed){cqe->qp, cqe->released};
+}
+
+/* The caller holds the CQ's lock. */
+static int poll_some(struct cq *cq, int count, struct ibv_wc *wc)
+{
+	struct context *context = to_context(cq->base.context);
+	struct freed sends = {0}, recvs = {0};
+	struct cq_front_ring *sub;
+	int polled = 0;
+
+	while (polled < count && (sub = cq_look(&cq->front))) {
+		const struct uroce_abi_cqe *cqe = cq_at(sub);
+		bool recv = cqe->opcode & IBV_WC_RECV;
+
+		note(context, recv ? &recvs : &sends, cqe, recv);
+		fill(&wc[polled++], cqe);
+		cq_step(sub, 1);
+	}
+	give_back(context, &sends, false);
+	give_back(context, &recvs, true);
+	return polled;
 }
 
 int verbs_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 {
 	struct cq *cq = to_cq(ibv);
-	struct context *context = to_context(ibv->context);
-	struct uroce_abi_cqe cqe;
-	int polled = 0;
+	int polled;
 
 	if (attach_dead(cq->attach))
 		return minus_errno(-EIO);
 	attach_drive(cq->attach);
 	pthread_mutex_lock(&cq->lock);
-	while (polled < count && cq_poll(&cq->front, &cqe)) {
-		release(context, &cqe);
-		fill(&wc[polled++], &cqe);
-	}
+	polled = poll_some(cq, count, wc);
 	/* Man ibv_poll_cq: an overrun CQ cannot be used; what it still held has been returned. */
 	if (polled == 0 && count > 0 && cq_overrun(&cq->front))
 		polled = minus_errno(-EIO);

@@ -179,19 +179,23 @@ static enum wire_drop parse_ip(struct span *rest, struct wire_packet *packet, ui
 	}
 }
 
+/* A field of three bytes and the flags before it are read as one of four. */
 static void take_bth(struct wire_packet *packet, const struct bth *bth)
 {
+	uint32_t where = be32_get((const struct be32 *)(const void *)&bth->congestion);
+	uint32_t order = be32_get((const struct be32 *)(const void *)&bth->ack_request);
+
 	packet->bth = bth;
 	packet->opcode = bth->opcode;
 	packet->info = opcode_info(bth->opcode);
 	packet->pkey = be16_get(&bth->pkey);
-	packet->psn = be24_get(&bth->psn);
-	packet->destination_qp = be24_get(&bth->destination_qp);
+	packet->psn = order & 0xffffff;
+	packet->destination_qp = where & 0xffffff;
 	packet->solicited = bth->flags & BTH_SOLICITED;
 	packet->pad = (bth->flags & BTH_PAD_MASK) >> BTH_PAD_SHIFT;
-	packet->fecn = bth->congestion & BTH_FECN;
-	packet->becn = bth->congestion & BTH_BECN;
-	packet->ack_request = bth->ack_request & BTH_ACK_REQUEST;
+	packet->fecn = where >> 24 & BTH_FECN;
+	packet->becn = where >> 24 & BTH_BECN;
+	packet->ack_request = order >> 24 & BTH_ACK_REQUEST;
 }
 
 /* What the opcode's headers leave, up to the ICRC: payload and pad (9.2.4: PadCnt). */
@@ -227,7 +231,8 @@ static enum wire_drop parse_transport(struct span *rest, struct wire_packet *pac
 	return parse_payload(rest, packet);
 }
 
-/* A copy of a few moves: what compilers make of clearing so many bytes is slower than the parser. */
+/* A copy of a few moves: what compilers make of clearing so many bytes is slower than the parser.
+ */
 static const struct wire_packet nothing;
 
 enum wire_drop wire_parse(const uint8_t *frame, uint32_t length, struct wire_packet *packet)

@@ -6,6 +6,7 @@
 #include <rte_ethdev.h>
 #include <rte_ether.h>
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
 
 #include "capture.h"
 #include "ethdev_port.h"
@@ -129,6 +130,9 @@ unsigned int ethdev_rx(struct port *port, uint16_t queue, struct packet *packets
 		return 0;
 	if (is_captured(ethdev))
 		capture_received(ethdev, queue, mbufs, n);
+	/* A software port's mbufs were written by another core just now. */
+	for (uint16_t i = 0; i < n; i++)
+		rte_prefetch0(mbufs[i]);
 	for (uint16_t i = 0; i < n; i++) {
 		struct rte_mbuf *mbuf = mbufs[i];
 
