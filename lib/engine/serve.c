@@ -68,7 +68,6 @@ static bool keep_off(const struct serve *serve)
 	return called;
 }
 
-/* Where a port has no descriptor, it is looked at every so often. */
 static bool is_deaf(const struct serve *serve, const int *fds)
 {
 	for (uint32_t i = 0; i < serve->count; i++)
@@ -83,18 +82,39 @@ struct until {
 	bool often;   /* commands wait for other cores or for a neighbour */
 };
 
-static void wait_until(const struct serve *serve, const struct until *until)
+/*
+ * Where a port has no descriptor, it is looked at every so often: the longer nothing has come, the
+ * less often, since each look costs microseconds and a frame after a long silence can wait a part
+ * of it.
+ */
+#define SILENCE_PART 32u
+#define NAPS_MAX 10u
+
+static uint64_t nap_after(const struct serve *serve, uint64_t silence)
 {
+	uint64_t nap = silence / SILENCE_PART;
+
+	if (nap < serve->nap)
+		return serve->nap;
+	return nap < NAPS_MAX * serve->nap ? nap : NAPS_MAX * serve->nap;
+}
+
+static void wait_until(const struct watch *watch, const struct until *until)
+{
+	const struct serve *serve = watch->serve;
 	int fds[NAP_DESCRIPTORS];
 	uint32_t n = descriptors(serve, fds);
 	uint64_t now = now_of(serve);
 	uint64_t time = until->due == UINT64_MAX ? NAP_FOREVER : until->due - now;
+	uint64_t nap = UINT64_MAX;
 
 	if (until->due <= now)
 		return;
-	if ((until->often || is_deaf(serve, fds)) && time > serve->nap)
-		time = serve->nap;
-	nap_wait(fds, n, time);
+	if (is_deaf(serve, fds))
+		nap = nap_after(serve, now - watch->active);
+	if (until->often)
+		nap = serve->nap;
+	nap_wait(fds, n, time < nap ? time : nap);
 }
 
 /* ---- sleep ---- */
@@ -156,8 +176,9 @@ static void get_up(const struct serve *serve)
 		sleep_end(core_at(serve, i));
 }
 
-static void sleep_all(struct serve *serve)
+static void sleep_all(const struct watch *watch)
 {
+	const struct serve *serve = watch->serve;
 	struct until until;
 
 	if (__atomic_load_n(&serve->engine->stopping, __ATOMIC_RELAXED) || !enter_all(serve))
@@ -165,7 +186,7 @@ static void sleep_all(struct serve *serve)
 	lie_down(serve);
 	leave_all(serve);
 	if (all_idle(serve, &until) && !stopped(serve))
-		wait_until(serve, &until);
+		wait_until(watch, &until);
 	while (!enter_all(serve))
 		sched_yield();
 	get_up(serve);
@@ -213,7 +234,7 @@ static void look(struct watch *watch)
 	else if (round_of_all(serve))
 		watch->active = now_of(serve);
 	else if (serve->idle != SERVE_NEVER && now_of(serve) - watch->active >= serve->idle)
-		sleep_all(serve);
+		sleep_all(watch);
 }
 
 int serve_init(struct serve *serve)

@@ -5,7 +5,7 @@
  *
  * It polls while there is something to do; after `idle` ns without, it sleeps until a post, a
  * command, a frame or a timer wakes it. Where the port has no descriptor it looks at the port again
- * every `nap` ns.
+ * every `nap` ns, after a long silence every 10 `nap`.
  *
  * A progress thread also keeps away while others drive: it looks every `nap` ns whether they still
  * do, and takes over when they don't, or at once when one of them says that it is going to wait

@@ -85,6 +85,7 @@ struct ethdev_port {
 	uint32_t speed_mbps; /* relaxed atomic, as `up` is: each is one word that orders nothing */
 	bool up;
 	bool started;
+	bool steered;	 /* each queue gets its core's frames: see steering.h */
 	bool isolated;	 /* it gives us RoCE, and the kernel the rest: see isolate.h */
 	bool interrupts; /* the device is configured with rx interrupts */
 	int filter;	 /* the kernel's: see kernel_filter_open(); or -1 */

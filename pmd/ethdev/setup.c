@@ -15,6 +15,7 @@
 #include "isolate.h"
 #include "kernel.h"
 #include "log.h"
+#include "steering.h"
 #include "share.h"
 
 #define DESCRIPTORS 1024u
@@ -197,6 +198,17 @@ static int bring_up(struct ethdev_port *ethdev, const struct ethdev_config *conf
 	return err;
 }
 
+/* Several queues: to each the frames of its core's QPs, if the device can do that. */
+static void steer(struct ethdev_port *ethdev)
+{
+	if (ethdev->queue_count == 1)
+		return;
+	ethdev->steered = steering_start(ethdev->id, ethdev->queue_count);
+	log_info("%s: %s", ethdev->device.name,
+		ethdev->steered ? "frames are steered to their QP's core"
+				: "no rule by QP numbers: cores hand frames over");
+}
+
 int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
 {
 	int err;
@@ -216,9 +228,12 @@ int ethdev_start(struct ethdev_port *ethdev, const struct ethdev_config *config)
 		return err;
 	ethdev->started = true;
 	descriptors_find(ethdev);
-	if (ethdev->isolated)
-		return isolate_roce(ethdev->id, ethdev->device.name, ethdev->queue_count);
-	return set_filters(ethdev, config);
+	steer(ethdev);
+	if (!ethdev->isolated)
+		return set_filters(ethdev, config);
+	if (ethdev->steered)
+		return 0;
+	return isolate_roce(ethdev->id, ethdev->device.name, ethdev->queue_count);
 }
 
 /* What lies in the device's queues goes back to its pool. */
@@ -261,6 +276,8 @@ void ethdev_stop(struct ethdev_port *ethdev)
 	ethdev->filter = -1;
 	if (!ethdev->started)
 		return;
+	if (ethdev->steered)
+		steering_stop(ethdev->id);
 	if (ethdev->isolated)
 		isolate_end(ethdev->id);
 	drain(ethdev);
