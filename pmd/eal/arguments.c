@@ -127,16 +127,6 @@ static int take_mac(struct arguments *arguments, const struct given *given)
 	return value_mac(given->value, arguments->port.mac);
 }
 
-static int take_queues(struct arguments *arguments, const struct given *given)
-{
-	uint32_t queues;
-
-	if (value_number(given->value, 1, 1024, &queues))
-		return -EINVAL;
-	arguments->port.queues = (uint16_t)queues;
-	return 0;
-}
-
 static int take_mbufs(struct arguments *arguments, const struct given *given)
 {
 	return value_number(given->value, 256, 1u << 24, &arguments->port.mbufs);
@@ -220,7 +210,6 @@ static const struct row rows[] = {
 	{"route", "P via A[@VLAN]", take_route, "route to a prefix A/P; up to 64 times"},
 	{"mtu", "N", take_mtu, "bytes of layer 3 in a frame, 576 to 65535 (the port's)"},
 	{"mac", "XX:XX:XX:XX:XX:XX", take_mac, "own MAC address (the port's)"},
-	{"queues", "N", take_queues, "pairs of receive and send queues, 1 to 1024 (1)"},
 	{"mbufs", "N", take_mbufs, "packet buffers, 256 to 16777216 (as many as the queues need)"},
 	{"mode", "inline|dedicated|mixed", take_mode,
 		"who drives the engine: the application's polls, or a core (inline)"},
@@ -378,13 +367,6 @@ static const char *wrong_mode(const struct arguments *arguments)
 	return NULL;
 }
 
-static const char *wrong_queues(const struct arguments *arguments)
-{
-	if (arguments->port.queues && arguments->port.queues < arguments->cores)
-		return "each of --cores needs one of --queues: leave that out";
-	return NULL;
-}
-
 /* What only shows when all is read. */
 static int check(const struct arguments *arguments)
 {
@@ -395,20 +377,18 @@ static int check(const struct arguments *arguments)
 	else if (!wrong)
 		wrong = wrong_mode(arguments);
 	if (!wrong)
-		wrong = wrong_queues(arguments);
-	if (!wrong)
 		return 0;
 	log_error("%s", wrong);
 	return -EINVAL;
 }
 
-/* What follows from other arguments. */
+/* What follows from other arguments. A queue that no core reads would swallow what RSS sends to it,
+ * so there are as many as cores. */
 static void complete(struct arguments *arguments)
 {
 	if (!arguments->cores && arguments->mode != ENGINE_MIXED)
 		arguments->cores = arguments->lcores.count ? arguments->lcores.count : 1;
-	if (!arguments->port.queues)
-		arguments->port.queues = (uint16_t)arguments->cores;
+	arguments->port.queues = (uint16_t)arguments->cores;
 }
 
 int arguments_parse(struct arguments *arguments, int argc, char *const argv[])

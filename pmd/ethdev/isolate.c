@@ -11,7 +11,7 @@
 #include "isolate.h"
 
 #define ROCE_PORT 4791
-#define QUEUES_MAX 1024u /* as --queues */
+#define QUEUES_MAX 1024u
 
 static int failed(const char *name, const char *what, int err, const struct rte_flow_error *error)
 {

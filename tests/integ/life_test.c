@@ -42,7 +42,7 @@ static const struct refusal refusals[] = {
 	{EAST_PORT "--address 10.0.0.1/24 --mtu", EINVAL, "--mtu"},
 	{EAST_PORT "--address 10.0.0.1/24 --mtu 575", EINVAL, "575"},
 	{EAST_PORT "--address 10.0.0.1/24 --mtu 9601", EINVAL, "9601"},
-	{EAST_PORT "--address 10.0.0.1/24 --queues 2", EINVAL, "queues"},
+	{EAST_PORT "--address 10.0.0.1/24 --cores 2", EINVAL, "queues"},
 	{EAST_PORT "--address 10.0.0.1/24 --max-qp 0", EINVAL, "--max-qp"},
 	{EAST_PORT "--address 10.0.0.1/24 --name a/b", EINVAL, "--name"},
 	{EAST_PORT "--address 10.0.0.1/24 --mode sometimes", EINVAL, "--mode"},

@@ -77,9 +77,6 @@ static void lines(void)
 		{BASE "--capture a,snaplen=1k", -EINVAL},
 		{BASE "--capture a,packets", -EINVAL},
 		{BASE "--capture a,limit=1", -EINVAL},
-		{BASE "--queues 0", -EINVAL},
-		{BASE "--queues 1025", -EINVAL},
-		{BASE "--queues 1024", 0},
 		{BASE "--mbufs 255", -EINVAL},
 		{BASE "--mbufs 16777217", -EINVAL},
 		{BASE "--mode inline", 0},
@@ -103,8 +100,6 @@ static void lines(void)
 		{BASE "--cores 16", 0},
 		{BASE "--cores 17", -EINVAL},
 		{BASE "--cores 0", -EINVAL},
-		{BASE "--cores 2 --queues 1", -EINVAL},
-		{BASE "--cores 2 --queues 4", 0},
 		{BASE "--sleep never", 0},
 		{BASE "--sleep 0", 0},
 		{BASE "--sleep 1000001", -EINVAL},
@@ -210,14 +205,14 @@ static void everything(void)
 			"--port 3 --address 10.77.0.2/24 --address fd05::2/64@5 --link-local "
 			"--gateway 10.77.0.254 --gateway fe80::1@5 "
 			"--route 192.168.0.0/16 via 10.77.0.9 --route fd07::/32 via fd05::9@5 "
-			"--mtu 4200 --mac 02:ab:cd:ef:00:12 --queues 2 --mbufs 4095 "
+			"--mtu 4200 --mac 02:ab:cd:ef:00:12 --mbufs 4095 "
 			"--mode dedicated --lcore 1 --name uroce9 --max-qp 100 --max-mr 200"),
 		0);
 	CU_ASSERT_STRING_EQUAL(arguments.port.device, "3");
 	CU_ASSERT_EQUAL(arguments.port.mtu, 4200);
 	CU_ASSERT(arguments.port.has_mac);
 	CU_ASSERT_EQUAL(memcmp(arguments.port.mac, "\x02\xab\xcd\xef\x00\x12", 6), 0);
-	CU_ASSERT_EQUAL(arguments.port.queues, 2);
+	CU_ASSERT_EQUAL(arguments.port.queues, 1);
 	CU_ASSERT_EQUAL(arguments.port.mbufs, 4095);
 	CU_ASSERT_EQUAL(arguments.mode, ENGINE_DEDICATED);
 	CU_ASSERT_EQUAL(arguments.lcores.id[0], 1);
@@ -292,8 +287,8 @@ static void getopt_is_left_alone(void)
 static void help(void)
 {
 	static const char *const names[] = {"--port", "--address", "--address-mode", "--link-local",
-		"--gateway", "--route", "--mtu", "--mac", "--queues", "--mbufs", "--mode",
-		"--lcore", "--name", "--max-qp", "--max-mr", "--help"};
+		"--gateway", "--route", "--mtu", "--mac", "--cores", "--mbufs", "--mode", "--lcore",
+		"--sleep", "--progress", "--name", "--max-qp", "--max-mr", "--help"};
 	char text[8192] = "", *line, *rest = text;
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
