@@ -214,12 +214,10 @@ static const struct row rows[] = {
 	{"mode", "inline|dedicated|mixed", take_mode,
 		"who drives the engine: the application's polls, or a core (inline)"},
 	{"cores", "N", take_cores,
-		"cores of the engine, 1 to 16, each with a pair of the port's queues (1, or one "
-		"for "
-		"each lcore)"},
+		"cores of the engine, 1 to 16, each with a queue (1, or one an lcore)"},
 	{"lcore", "N[,N-M...]", take_lcore, "dedicated: the EAL lcores of the engine's cores"},
 	{"sleep", "never|US", take_sleep,
-		"dedicated: idle microseconds until a core sleeps, 0 to 1000000 (never)"},
+		"dedicated: idle microseconds until a core sleeps, to 1000000 (never)"},
 	{"progress", "on|off", take_progress,
 		"inline: a thread drives the engine while the application doesn't (on)"},
 	{"name", "NAME", take_name, "name of the device (the first free of uroce0, uroce1, ...)"},
