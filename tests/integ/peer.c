@@ -158,16 +158,25 @@ static int to_rts(struct peer *peer, uint32_t qpn, uint32_t psn, const union ibv
 			IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static void connect_qp(struct peer *peer, const char *line)
+/* The next number of a line's words, as the other side printed it. */
+static uint64_t number(char **words)
 {
-	char text[INET6_ADDRSTRLEN] = "";
+	const char *word = strsep(words, " \n");
+
+	return word ? strtoull(word, NULL, 10) : 0;
+}
+
+static void connect_qp(struct peer *peer, char *words)
+{
+	uint32_t qpn = (uint32_t)number(&words), psn = (uint32_t)number(&words);
+	const char *text;
 	union ibv_gid gid;
-	uint32_t qpn, psn;
 	int error;
 
-	if (sscanf(line, "connect %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu64 " %45s", &qpn, &psn,
-		    &peer->rkey, &peer->address, text) != 5 ||
-		inet_pton(AF_INET6, text, &gid) != 1) {
+	peer->rkey = (uint32_t)number(&words);
+	peer->address = number(&words);
+	text = strsep(&words, " \n");
+	if (!text || inet_pton(AF_INET6, text, &gid) != 1) {
 		printf("what?\n");
 		return;
 	}
@@ -241,7 +250,7 @@ static void print_counter(struct peer *peer, const char *name)
 	if (count > COUNTERS || uroce_query_counters(peer->context, values, count))
 		count = 0;
 	for (unsigned int i = 0; i < count; i++)
-		if (strcmp(uroce_counter_name(i), name) == 0) {
+		if (name && strcmp(uroce_counter_name(i), name) == 0) {
 			printf("%" PRIu64 "\n", values[i]);
 			return;
 		}
@@ -251,25 +260,30 @@ static void print_counter(struct peer *peer, const char *name)
 /* False: the end. */
 static bool obey(struct peer *peer)
 {
-	unsigned int count;
-	char line[LINE], name[64];
+	char line[LINE], *words = line;
+	const char *command;
 
-	if (!fgets(line, sizeof(line), stdin) || strcmp(line, "quit\n") == 0)
+	if (!fgets(line, sizeof(line), stdin))
 		return false;
-	if (strcmp(line, "gids\n") == 0)
+	command = strsep(&words, " \n");
+	if (strcmp(command, "quit") == 0)
+		return false;
+	if (strcmp(command, "gids") == 0) {
 		print_gids(peer);
-	else if (sscanf(line, "open %d", &peer->index) == 1)
+	} else if (strcmp(command, "open") == 0) {
+		peer->index = (int)number(&words);
 		open_qp(peer);
-	else if (strncmp(line, "connect ", 8) == 0)
-		connect_qp(peer, line);
-	else if (sscanf(line, "traffic %u", &count) == 1)
-		traffic(peer, count);
-	else if (sscanf(line, "counter %63s", name) == 1)
-		print_counter(peer, name);
-	else if (strcmp(line, "event\n") == 0)
+	} else if (strcmp(command, "connect") == 0) {
+		connect_qp(peer, words);
+	} else if (strcmp(command, "traffic") == 0) {
+		traffic(peer, (unsigned int)number(&words));
+	} else if (strcmp(command, "counter") == 0) {
+		print_counter(peer, strsep(&words, "\n"));
+	} else if (strcmp(command, "event") == 0) {
 		print_event(peer);
-	else
+	} else {
 		printf("what?\n");
+	}
 	return true;
 }
 
