@@ -8,6 +8,7 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_mempool.h>
 #include <rte_memzone.h>
 #include <rte_pdump.h>
 
@@ -145,12 +146,57 @@ void eal_stop(void)
 	rte_eal_cleanup();
 }
 
+/* Those that have registered here. As static as EAL's ids are. */
+static uint32_t registered;
+
+/* False: there are enough. */
+static bool take_place(void)
+{
+	uint32_t count = __atomic_load_n(&registered, __ATOMIC_RELAXED);
+
+	do
+		if (count >= ETHDEV_CACHED_THREADS)
+			return false;
+	/* Relaxed: the count is all that it is about. */
+	while (!__atomic_compare_exchange_n(
+		&registered, &count, count + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return true;
+}
+
+static void give_place(void)
+{
+	__atomic_fetch_sub(&registered, 1, __ATOMIC_RELAXED);
+}
+
 int eal_register_thread(void)
 {
+	int error;
+
 	if (rte_lcore_id() != LCORE_ID_ANY)
 		return 0;
-	/* A thread that is registered ends EAL's patience with other processes. */
-	if (rte_memzone_lookup(ETHDEV_SHOWN))
-		return -ENOTSUP;
-	return rte_thread_register() ? -rte_errno : 0;
+	if (!take_place())
+		return -EAGAIN;
+	error = rte_thread_register() ? -rte_errno : 0;
+	if (error)
+		give_place();
+	return error;
+}
+
+/* The cache of the calling thread. */
+static void flush_cache(struct rte_mempool *pool, void *argument)
+{
+	struct rte_mempool_cache *cache = rte_mempool_default_cache(pool, rte_lcore_id());
+
+	(void)argument;
+	if (cache)
+		rte_mempool_cache_flush(cache, pool);
+}
+
+void eal_unregister_thread(void)
+{
+	if (rte_lcore_id() != LCORE_ID_ANY) {
+		rte_mempool_walk(flush_cache, NULL);
+		rte_thread_unregister();
+	}
+	give_place();
 }

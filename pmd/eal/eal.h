@@ -30,9 +30,13 @@ void eal_stop(void);
 
 /*
  * Threads that drive an engine call this once: those that EAL did not make get an lcore id, and
- * with it a cache in front of the mbuf pools. 0, -ENOMEM if there are too many, or -ENOTSUP where
- * other processes may look on: EAL knows either them or such threads.
+ * with it a cache in front of the mbuf pools. 0, -EAGAIN if ETHDEV_CACHED_THREADS have one, -ENOMEM
+ * if EAL has no id left, or -ENOTSUP where other processes may look on: EAL knows either them or
+ * such threads. They all work, without a cache.
  */
 int eal_register_thread(void);
+/* At the end of a thread that has got 0, if it wasn't EAL's before. What its caches hold goes back
+ * to the pools: nobody may ever have that id again. */
+void eal_unregister_thread(void);
 
 #endif

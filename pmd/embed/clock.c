@@ -43,7 +43,7 @@ static pthread_key_t leaving;
 static void leave(void *registered)
 {
 	(void)registered;
-	rte_thread_unregister();
+	eal_unregister_thread();
 }
 
 static void make_key(void)
@@ -51,7 +51,7 @@ static void make_key(void)
 	pthread_key_create(&leaving, leave);
 }
 
-/* A thread that cannot be registered (EAL has no lcore id left) works, without a cache. */
+/* A thread that cannot be registered works, without a cache. */
 static void introduce(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

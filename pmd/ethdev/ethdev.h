@@ -20,6 +20,12 @@
  */
 #define ETHDEV_SHOWN "uroce_shown"
 
+/*
+ * So many threads at a time, besides EAL's lcores, may have caches in front of the mbuf pools. A
+ * pool keeps more mbufs than all caches together can hold, however many threads drive engines.
+ */
+#define ETHDEV_CACHED_THREADS 8u
+
 #define ETHDEV_NAME_MAX 64u /* RTE_ETH_NAME_MAX_LEN */
 
 enum address_mode {

@@ -8,9 +8,11 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
+#include <rte_lcore.h>
 #include <rte_mbuf_pool_ops.h>
 #include <rte_mempool.h>
 
+#include "ethdev.h"
 #include "ethdev_port.h"
 #include "log.h"
 
@@ -24,10 +26,16 @@ static bool fits(const struct rte_mempool *pool, unsigned int count, uint32_t ro
 		room + RTE_PKTMBUF_HEADROOM;
 }
 
-/* rte_mempool asks for a cache below size / 1.5. */
+/*
+ * A cache holds up to one and a half times its size (rte_mempool.c, CALC_CACHE_FLUSHTHRESH), and
+ * nobody else gets at what is in there: half of the mbufs are kept out of all of them together.
+ */
 static unsigned int cache_size(unsigned int count)
 {
-	return count / 4 < POOL_CACHE ? count / 4 : POOL_CACHE;
+	unsigned int caches = rte_lcore_count() + ETHDEV_CACHED_THREADS;
+	unsigned int size = count / (3 * caches);
+
+	return size < POOL_CACHE ? size : POOL_CACHE;
 }
 
 /*

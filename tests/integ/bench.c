@@ -22,10 +22,11 @@
 static struct rte_ring *to[2]; /* what this side receives */
 static struct node *nodes[NODES];
 
-/* "0@(0,1),1@(0,1)": two lcores, each on whatever CPU is free. */
+/* "0@(0,1),1@(0,1)": lcores, each on whatever CPU is free. */
 static void lcore_map(char *map, size_t size)
 {
 	char cpus[512] = "";
+	size_t used = 0;
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set) != 0)
@@ -33,12 +34,14 @@ static void lcore_map(char *map, size_t size)
 	for (int cpu = 0; cpu < CPU_SETSIZE && strlen(cpus) + 8 < sizeof(cpus); cpu++)
 		if (CPU_ISSET(cpu, &set))
 			sprintf(cpus + strlen(cpus), "%s%d", *cpus ? "," : "", cpu);
-	snprintf(map, size, "0@(%s),%d@(%s)", cpus, BENCH_WORKER, cpus);
+	for (unsigned int i = 0; i < BENCH_LCORES; i++)
+		used += (size_t)snprintf(
+			map + used, size - used, "%s%u@(%s)", i ? "," : "", i, cpus);
 }
 
 static void start_eal(void)
 {
-	char map[1200];
+	char map[BENCH_LCORES * 600];
 	char words[][32] = {"test", "--no-huge", "-m", "256", "--no-pci", "--no-shconf",
 		"--no-telemetry", "--iova-mode=va", "--log-level=*:error", "--lcores"};
 	char *argv[16];
@@ -179,12 +182,17 @@ static struct ibv_qp *create_idle(struct node *node)
 	return qp;
 }
 
-void node_open(struct node *node, enum side side, enum mode mode)
+void node_open_line(struct node *node, const char *arguments)
 {
-	struct uroce_engine *engine = uroce_engine_create_line(bench_arguments(side, mode));
+	struct uroce_engine *engine = uroce_engine_create_line(arguments);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(engine);
 	node_open_again(node, engine);
+}
+
+void node_open(struct node *node, enum side side, enum mode mode)
+{
+	node_open_line(node, bench_arguments(side, mode));
 	if (mode == MIXED)
 		node->idle = create_idle(node);
 }

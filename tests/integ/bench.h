@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bench of these tests: a process that has started EAL itself (two lcores, no hugepages) and
+ * The bench of these tests: a process that has started EAL itself (some lcores, no hugepages) and
  * has two ports, `east` and `west`, the ends of one wire of two rings. Engines adopt that EAL. For
  * engines of two cores each end has a further port, `wide_east` and `wide_west`, whose first pair
  * of queues are the same rings; what the second queue sends goes there, too, and it receives
@@ -22,7 +22,8 @@
 
 #include "unit.h"
 
-#define BENCH_WORKER 1	    /* the lcore for a dedicated core; there is one */
+#define BENCH_WORKER 1	    /* the lcore for a dedicated core */
+#define BENCH_LCORES 4u	    /* 0, which is the main one, BENCH_WORKER, and others */
 #define BENCH_PATIENCE 60.0 /* seconds; only ever used up by a failure */
 
 enum side { EAST, WEST };
@@ -58,6 +59,8 @@ struct node {
 /* Fails the case if anything fails. */
 void node_open(struct node *node, enum side side, enum mode mode);
 void node_close(struct node *node);
+/* The same with an engine of these arguments. */
+void node_open_line(struct node *node, const char *arguments);
 /* A further context, with its objects, of the device of a node. */
 void node_open_again(struct node *node, struct uroce_engine *engine);
 /* All but the engine. */

@@ -298,10 +298,11 @@ static void names_in_order(void)
 	node_close(&west);
 }
 
-/* Who has a core of its own is not driven. */
+/* Who has a core of its own is not driven. Without a progress thread, which would be the faster. */
 static void poll_by_mode(void)
 {
-	struct uroce_engine *inline_one = uroce_engine_create_line(bench_arguments(EAST, INLINE));
+	struct uroce_engine *inline_one =
+		uroce_engine_create_line(EAST_PORT "--address 10.0.0.1/24 --progress off");
 	struct uroce_engine *dedicated = uroce_engine_create_line(bench_arguments(WEST, DEDICATED));
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(inline_one);
