@@ -60,6 +60,7 @@ int host_write(const struct host *host, struct ibv_qp *qp, uint64_t from, uint64
 /* The next completion, whatever its status: drives until it is there. */
 struct ibv_wc host_complete(struct host *host);
 
-double host_now(void); /* seconds */
+/* Seconds of a CPU that the process has used: it has one thread, and others may run beside it. */
+double host_cpu(void);
 
 #endif

@@ -75,24 +75,24 @@ static void destroy_qps(struct ibv_qp **qps)
 
 static void loop_of_qps(struct ibv_qp **qps, uint32_t loop)
 {
-	double start = host_now(), made, written;
+	double start = host_cpu(), made, written;
 	struct use before, after;
 	uint64_t memory;
 
 	host_use(&host, &before);
 	make_qps(qps);
-	made = host_now();
+	made = host_cpu();
 	host_use(&host, &after);
 	CU_ASSERT_EQUAL(after.qps, before.qps + size.qps);
 	memory = use_per_qp(&before, &after, size.qps, qps[0]);
 	CU_ASSERT(memory <= QP_MEMORY_MAX + QP_QUEUES);
 	write_over_all(qps, loop);
-	written = host_now();
+	written = host_cpu();
 	check_data(loop);
 	destroy_qps(qps);
 	printf("a QP: %.2f us to set up, %.2f a WRITE, %.2f to destroy; %lu bytes, region %lu\n",
 		(made - start) / size.qps * 1e6, (written - made) / size.qps * 1e6,
-		(host_now() - written) / size.qps * 1e6, (unsigned long)memory,
+		(host_cpu() - written) / size.qps * 1e6, (unsigned long)memory,
 		(unsigned long)((after.region - before.region) / size.qps));
 }
 
@@ -204,13 +204,13 @@ static void dereg_all(struct ibv_mr **mrs, uint32_t loop)
 
 static void loop_of_mrs(struct ibv_mr **mrs, uint32_t loop)
 {
-	double start = host_now(), made, used;
+	double start = host_cpu(), made, used;
 	struct use before, after;
 	uint32_t keys[TRIED];
 
 	host_use(&host, &before);
 	reg_all(mrs);
-	made = host_now();
+	made = host_cpu();
 	host_use(&host, &after);
 	CU_ASSERT_EQUAL(after.keys, before.keys + size.mrs);
 	all_differ(mrs);
@@ -218,10 +218,10 @@ static void loop_of_mrs(struct ibv_mr **mrs, uint32_t loop)
 		keys[i] = mrs[tried(i)]->rkey;
 		write_to(tried(i), keys[i], IBV_WC_SUCCESS);
 	}
-	used = host_now();
+	used = host_cpu();
 	dereg_all(mrs, loop);
 	printf("an MR: %.2f us to register, %.2f to drop; %lu bytes\n",
-		(made - start) / size.mrs * 1e6, (host_now() - used) / size.mrs * 1e6,
+		(made - start) / size.mrs * 1e6, (host_cpu() - used) / size.mrs * 1e6,
 		(unsigned long)((after.heap - before.heap) / size.mrs));
 	for (uint32_t i = 0; i < TRIED; i++)
 		write_to(tried(i), keys[i], IBV_WC_REM_ACCESS_ERR);
