@@ -26,7 +26,7 @@ static bool take_send(struct rc_core *core, struct rc_qp *rc, struct rc_send *se
 	struct uroce_abi_send_wqe wqe;
 	uint32_t position;
 
-	if (!wq_take(&qp->sq, &wqe, tail, qp->tail_size, &position))
+	if (!wq_take_send(&qp->sq, &wqe, tail, qp->tail_size, &position))
 		return false;
 	send->released = position + 1;
 	if (!wqe_send(&wqe, tail, &limits, send))

@@ -101,7 +101,11 @@ uint32_t wq_count(const struct wq_engine *wq, uint32_t limit);
  */
 bool wq_take(
 	struct wq_engine *wq, void *record, void *tail, uint32_t tail_size, uint32_t *position);
-/* The same for an SRQ, from any core. */
+/* The same for a send request, of whose SGEs or inline bytes only as many are copied as it says to
+ * have: what is behind them in `tail` stays as it was. */
+bool wq_take_send(struct wq_engine *wq, struct uroce_abi_send_wqe *record, void *tail,
+	uint32_t tail_size, uint32_t *position);
+/* wq_take() for an SRQ, from any core. */
 bool wq_claim(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size);
 /* RESET: drops what was posted, and what threads amid a post have reserved; taking goes on where
  * the producer's index is. What is reserved from then on counts as posted behind the reset. */

@@ -127,6 +127,15 @@ static uint32_t tail_of(const struct wq_engine *wq, uint32_t wanted)
 	return wanted < room ? wanted : room;
 }
 
+static uint32_t advance(struct wq_engine *wq)
+{
+	uint32_t position = wq->taken++;
+
+	/* Release: whoever produces flush completions for a dead engine starts behind this copy. */
+	__atomic_store_n(&wq->ring->consumer.index, wq->taken, __ATOMIC_RELEASE);
+	return position;
+}
+
 bool wq_take(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size, uint32_t *position)
 {
 	const uint8_t *slot = slot_at(wq, wq->taken);
@@ -135,9 +144,30 @@ bool wq_take(struct wq_engine *wq, void *record, void *tail, uint32_t tail_size,
 		return false;
 	copy_record(record, slot);
 	copy_once(tail, slot + RECORD, tail_of(wq, tail_size));
-	*position = wq->taken++;
-	/* Release: whoever produces flush completions for a dead engine starts behind this copy. */
-	__atomic_store_n(&wq->ring->consumer.index, wq->taken, __ATOMIC_RELEASE);
+	*position = advance(wq);
+	return true;
+}
+
+/* By the copy of the record; a number that the queue doesn't allow is cut, and refused later. */
+static uint32_t send_tail(const struct uroce_abi_send_wqe *record)
+{
+	if (record->flags & IBV_SEND_INLINE)
+		return record->inline_length;
+	return record->sge_count * (uint32_t)sizeof(struct uroce_abi_sge);
+}
+
+bool wq_take_send(struct wq_engine *wq, struct uroce_abi_send_wqe *record, void *tail,
+	uint32_t tail_size, uint32_t *position)
+{
+	const uint8_t *slot = slot_at(wq, wq->taken);
+	uint32_t has;
+
+	if (!slot_valid(wq, wq->taken))
+		return false;
+	copy_record(record, slot);
+	has = send_tail(record);
+	copy_once(tail, slot + RECORD, tail_of(wq, has < tail_size ? has : tail_size));
+	*position = advance(wq);
 	return true;
 }
 

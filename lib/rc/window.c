@@ -36,17 +36,19 @@ void requester_go_back(struct rc_qp *qp)
 void requester_complete(struct rc_core *core, struct rc_qp *qp, const struct rc_send *send,
 	enum ibv_wc_status status)
 {
-	struct rc_completion completion = {
+	enum ibv_wc_opcode opcode = status_wc_opcode(send->opcode);
+	struct rc_completion completion;
+
+	core->counters.rdma_sends += status == IBV_WC_SUCCESS && opcode == IBV_WC_SEND;
+	if (status == IBV_WC_SUCCESS && !(send->flags & IBV_SEND_SIGNALED))
+		return;
+	completion = (struct rc_completion){
 		.wr_id = send->wr_id,
 		.status = status,
-		.opcode = status_wc_opcode(send->opcode),
+		.opcode = opcode,
 		.released = send->released,
 		.byte_len = send->length,
 	};
-
-	core->counters.rdma_sends += status == IBV_WC_SUCCESS && completion.opcode == IBV_WC_SEND;
-	if (status == IBV_WC_SUCCESS && !(send->flags & IBV_SEND_SIGNALED))
-		return;
 	core->ops->complete_send(core, qp, &completion);
 }
 

@@ -458,6 +458,58 @@ static void shared(void)
 	}
 }
 
+/* Of the four SGEs' or 64 inline bytes' room behind a record, what the record says to use. */
+static void send_tails(void)
+{
+	static const struct {
+		uint8_t flags;
+		uint16_t sge_count;
+		uint32_t inline_length;
+		uint32_t tail_size;
+		uint32_t copied;
+	} rows[] = {
+		{0, 0, 0, 64, 0},
+		{0, 1, 0, 64, 16},
+		{0, 3, 64, 64, 48}, /* not inline: the length means nothing */
+		{0, 4, 0, 64, 64},
+		{0, 4, 0, 32, 32},
+		{0, 5, 0, 1024, 64}, /* more than the queue has */
+		{0, 65535, 0, 1024, 64},
+		{IBV_SEND_INLINE, 4, 0, 64, 0},
+		{IBV_SEND_INLINE, 0, 1, 64, 1},
+		{IBV_SEND_INLINE | IBV_SEND_SIGNALED, 0, 13, 64, 13},
+		{IBV_SEND_INLINE, 0, 64, 64, 64},
+		{IBV_SEND_INLINE, 0, 65, 1024, 64},
+		{IBV_SEND_INLINE, 0, UINT32_MAX, 64, 64},
+	};
+	struct fixture fixture;
+
+	start_as(&fixture, 4, 4, 64, false);
+	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct uroce_abi_send_wqe *slot = wq_slot(&fixture.front, i);
+		struct uroce_abi_send_wqe wqe;
+		uint8_t tail[1024] = {0};
+		uint32_t position;
+
+		slot->flags = rows[i].flags;
+		slot->sge_count = rows[i].sge_count;
+		slot->inline_length = rows[i].inline_length;
+		memset(slot + 1, 0xee, 64);
+		CU_ASSERT_FALSE(
+			wq_take_send(&fixture.engine, &wqe, tail, rows[i].tail_size, &position));
+		CU_ASSERT_TRUE(post(&fixture, 100 + i));
+		CU_ASSERT_TRUE_FATAL(
+			wq_take_send(&fixture.engine, &wqe, tail, rows[i].tail_size, &position));
+		CU_ASSERT_EQUAL(position, i);
+		CU_ASSERT_EQUAL(wqe.wr_id, 100 + i);
+		for (uint32_t at = 0; at < sizeof(tail); at++)
+			CU_ASSERT_EQUAL(tail[at], at < rows[i].copied ? 0xee : 0);
+		CU_ASSERT_EQUAL(fixture.engine.ring->consumer.index, i + 1);
+		wq_release(&fixture.front, i + 1);
+	}
+	stop(&fixture);
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(shapes),
 	UNIT_CASE(create_refuses),
@@ -473,6 +525,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(reset_before_a_post),
 	UNIT_CASE(notice),
 	UNIT_CASE(shared),
+	UNIT_CASE(send_tails),
 };
 
 UNIT_MAIN("queue-wq", cases)
