@@ -114,9 +114,13 @@ static void *listen_to_events(void *argument)
 	struct pollfd at = {.fd = end->context->async_fd, .events = POLLIN};
 	struct ibv_async_event event;
 
-	while (!__atomic_load_n(&end->stop, __ATOMIC_RELAXED))
-		if (poll(&at, 1, 5) == 1 && ibv_get_async_event(end->context, &event) == 0)
-			ibv_ack_async_event(&event);
+	while (!__atomic_load_n(&end->stop, __ATOMIC_RELAXED)) {
+		if (poll(&at, 1, 5) != 1 || ibv_get_async_event(end->context, &event) != 0)
+			continue;
+		if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+			__atomic_fetch_add(&end->limits, 1, __ATOMIC_RELAXED);
+		ibv_ack_async_event(&event);
+	}
 	return NULL;
 }
 

@@ -47,6 +47,7 @@ struct load_end {
 	union ibv_gid gid;
 	struct leaks before;
 	pthread_t listener; /* to asynchronous events */
+	uint32_t limits;    /* atomic; of SRQs, that it has heard of */
 	bool stop;
 };
 
@@ -136,6 +137,8 @@ actor_fn load_moved_memory;
 actor_fn load_queues;
 actor_fn load_states;
 actor_fn load_resize;
+/* load_shared.c: a CQ and an SRQ of QPs of both cores. */
+actor_fn load_shared;
 /* load_clients.c: contexts and threads come and go. */
 actor_fn load_contexts;
 actor_fn load_leftovers;

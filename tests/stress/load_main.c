@@ -13,8 +13,8 @@
 static actor_fn *const memory[] = {
 	load_remote_memory, load_local_memory, load_moved_memory, load_remote_memory};
 static actor_fn *const objects[] = {
-	load_queues, load_states, load_resize, load_queues, load_resize};
-static actor_fn *const clients[] = {load_contexts, load_leftovers, load_threads, load_contexts};
+	load_queues, load_states, load_resize, load_queues, load_shared};
+static actor_fn *const clients[] = {load_contexts, load_leftovers, load_threads, load_shared};
 static actor_fn *const everything[] = {load_remote_memory, load_local_memory, load_moved_memory,
 	load_queues, load_states, load_resize, load_contexts, load_leftovers, load_threads};
 
