@@ -153,6 +153,7 @@ static void refresh_qp(struct worker *worker, struct engine_qp *qp)
 
 	if (!qp->routed)
 		return;
+	wire_path_set_source_mac(path, worker->info.mac); /* the kernel's may change, too */
 	/* While the neighbour is being asked, or doesn't answer, the old MAC stays. */
 	if (ask(worker, &qp->hop, mac) != 0 || memcmp(path->header, mac, sizeof(mac)) == 0)
 		return;
@@ -187,6 +188,8 @@ static void tell_changes(struct worker *worker)
 	struct port_info *now = &worker->info;
 
 	engine->port->ops->info(engine->port, now);
+	if (worker->number != 0) /* core 0 tells */
+		return;
 	worker->counters.link_downed += before.up && !now->up;
 	if (before.up == now->up && !gids_differ(&before, now))
 		return;
@@ -200,8 +203,7 @@ static void start_refresh(struct worker *worker, uint32_t epoch)
 {
 	worker->refresh.epoch = epoch;
 	worker->refresh.left = worker->qps.used;
-	if (worker->number == 0) /* once */
-		tell_changes(worker);
+	tell_changes(worker);
 }
 
 void address_refresh(struct worker *worker)

@@ -35,9 +35,20 @@ void quiescence_begin(
 	}
 }
 
+/*
+ * The round in which the core was seen has ended: it is in none, or in a later one. The count alone
+ * would not do: it is raised before the token is given back, so the one noted may be that of a
+ * round that has not begun, and a core that goes to sleep then would be waited for until it is
+ * woken. Acquire: pairs with the releases in worker_leave().
+ */
+static bool has_left(const struct worker *worker, uint32_t noted)
+{
+	return __atomic_load_n(&worker->token, __ATOMIC_ACQUIRE) == 0 || rounds_of(worker) != noted;
+}
+
 bool quiescence_over(struct quiescence *quiescence, struct engine *engine)
 {
-	for_each_worker(other, engine) if (rounds_of(other) != quiescence->rounds[other->number])
+	for_each_worker(other, engine) if (has_left(other, quiescence->rounds[other->number]))
 		quiescence->waiting &= ~(1u << other->number);
 	return quiescence->waiting == 0;
 }

@@ -13,7 +13,7 @@ static inline uint8_t *tx_frame(struct rc_core *core)
 
 /*
  * A buffer that comes back was last in another core's cache. The one that is written some packets
- * later is asked for now, with both lines that headers and a small payload take.
+ * later is asked for ahead, with both lines that headers and a small payload take.
  */
 #define TX_AHEAD 4u
 

@@ -109,6 +109,11 @@ void wire_path_set_mac(struct wire_path *path, const uint8_t destination_mac[6])
 	memcpy(path->header, destination_mac, 6);
 }
 
+void wire_path_set_source_mac(struct wire_path *path, const uint8_t source_mac[6])
+{
+	memcpy(path->header + 6, source_mac, 6);
+}
+
 void wire_path_set_destination_qp(struct wire_path *path, uint32_t destination_qp)
 {
 	path->destination_qp = destination_qp;

@@ -52,6 +52,7 @@ struct wire_path {
 int wire_path_init(struct wire_path *path, const struct wire_path_attr *attr);
 /* The neighbour moved: the MAC isn't covered by the ICRC. */
 void wire_path_set_mac(struct wire_path *path, const uint8_t destination_mac[6]);
+void wire_path_set_source_mac(struct wire_path *path, const uint8_t source_mac[6]);
 /* For datagrams, whose destination may change from packet to packet. */
 void wire_path_set_destination_qp(struct wire_path *path, uint32_t destination_qp);
 

@@ -29,13 +29,16 @@ static const void *payload(const struct nlmsghdr *header)
 static bool collect(const struct nlmsghdr *header, size_t fixed, struct attributes *attributes)
 {
 	const uint8_t *end = (const uint8_t *)header + header->nlmsg_len;
+	const uint8_t *tail = (const uint8_t *)header + MNL_ALIGN(header->nlmsg_len);
 	const struct nlattr *attr;
 
 	memset(attributes, 0, sizeof(*attributes));
 	if (header->nlmsg_len < NLMSG_HDRLEN + fixed)
 		return false;
-	mnl_attr_for_each(attr, header, fixed)
-	{
+	/* mnl_attr_for_each() with the qualifiers kept */
+	for (attr = mnl_nlmsg_get_payload_offset(header, fixed);
+		mnl_attr_ok(attr, (int)(tail - (const uint8_t *)attr));
+		attr = mnl_attr_next(attr)) {
 		uint16_t type = mnl_attr_get_type(attr);
 
 		if (type < TYPES_MAX)

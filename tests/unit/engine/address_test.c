@@ -162,6 +162,7 @@ static void macs_move(void)
 	struct front_cq cq_a, cq_b;
 	struct front_qp qp_a, qp_b;
 	struct uroce_abi_cqe cqe;
+	struct engine_qp *qp;
 	uint8_t byte = 1;
 
 	rig_open(&rig);
@@ -173,6 +174,8 @@ static void macs_move(void)
 	loop_set_mac(rig.wire, 1, moved);
 	rig_round(&rig);
 	CU_ASSERT_EQUAL(rig_worker(&rig, 0)->counters.mac_changes, 1);
+	qp = client_qp(rig.fronts[1].client, rig_worker(&rig, 1), qp_b.handle);
+	CU_ASSERT_EQUAL(memcmp(rc_qp_path(qp->rc)->header + 6, moved, 6), 0); /* its own */
 	front_recv(&rig.fronts[1], &qp_b, 1, NULL, 0, 0);
 	front_send(&rig.fronts[0], &qp_a, &wqe, &byte, 0, 0);
 	rig_run(&rig, rig.now + MS);
