@@ -260,6 +260,28 @@ static void after_four_billion_rounds(void)
 	rig_close(&f.rig);
 }
 
+/* Seen between the two steps of worker_leave(), and asleep since: it is not waited for. */
+static void amid_leaving(void)
+{
+	struct quiescence quiescence;
+	static struct fixture f;
+	struct worker *other;
+
+	fixture_open(&f);
+	other = core(&f, 1);
+	CU_ASSERT_FATAL(worker_enter(other));
+	other->rounds++;
+	quiescence_begin(&quiescence, f.engine, core(&f, 0));
+	CU_ASSERT_FALSE(quiescence_over(&quiescence, f.engine));
+	other->token = 0;
+	CU_ASSERT_TRUE(quiescence_over(&quiescence, f.engine));
+	/* Once over, it stays so. */
+	CU_ASSERT_FATAL(worker_enter(other));
+	CU_ASSERT_TRUE(quiescence_over(&quiescence, f.engine));
+	worker_leave(other);
+	rig_close(&f.rig);
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(waits_for_a_core_inside),
 	UNIT_CASE(waits_for_no_core_outside),
@@ -268,6 +290,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(the_client_goes),
 	UNIT_CASE(until_all_have_left),
 	UNIT_CASE(after_four_billion_rounds),
+	UNIT_CASE(amid_leaving),
 };
 
 UNIT_MAIN("engine-quiescence", cases)
