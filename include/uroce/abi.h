@@ -64,6 +64,12 @@ struct uroce_abi_header { /* E, at creation */
 		uint32_t asleep;
 	} UROCE_ABI_ALIGNED core[UROCE_ABI_MAX_CORES];
 
+	/* Posts that the front has refused, of all its QPs (EP-17). F; own line. */
+	struct {
+		uint64_t refused_full;
+		uint64_t refused_strict;
+	} UROCE_ABI_ALIGNED front;
+
 	/* Commands: bit n set = slot n was posted. B (F sets, E exchanges with 0); own line. */
 	struct {
 		uint64_t posted;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "counters.h"
 #include "events.h"
 #include "sleep.h"
 
@@ -158,9 +159,19 @@ static void vanish_objects(struct client *client)
 	memory_vanish(client);
 }
 
+void client_refused(const struct client *client, struct engine_counters *counters)
+{
+	const struct uroce_abi_header *header = client->header;
+
+	counters->refused_full += __atomic_load_n(&header->front.refused_full, __ATOMIC_RELAXED);
+	counters->refused_strict +=
+		__atomic_load_n(&header->front.refused_strict, __ATOMIC_RELAXED);
+}
+
 void client_destroy(struct client *client)
 {
 	if (list_linked(&client->node)) {
+		client_refused(client, &client->engine->workers[0]->counters);
 		list_remove(&client->node);
 		client->engine->client_count--;
 		commands_cancel(client);

@@ -15,6 +15,7 @@
 #include "sendring.h"
 
 struct engine;
+struct engine_counters;
 
 /* A command that was taken out of its slot. Some stay for several rounds. */
 struct command {
@@ -58,6 +59,9 @@ struct client {
 int client_create(struct engine *engine, struct client **client);
 /* Engine paused. Whatever the client has left vanishes. */
 void client_destroy(struct client *client);
+
+/* Adds the posts that it has refused, by its own word. */
+void client_refused(const struct client *client, struct engine_counters *counters);
 
 /* The door's calls (door.c): the same from any thread, between rounds. */
 int client_attach(struct engine *engine, struct client **client);

@@ -51,6 +51,16 @@ static uint64_t *add_worker(uint64_t *to, const struct worker *worker)
 	return add(to, &worker->counters, VALUES(struct engine_counters));
 }
 
+/* What is gone has left its counts at core 0. */
+static void add_client(uint64_t *values, const struct client *client)
+{
+	uint64_t *counters = values + BEFORE_HISTOGRAM + RC_HOLD_BUCKETS + WIRE_DROPS;
+	struct engine_counters refused = {0};
+
+	client_refused(client, &refused);
+	add(counters, &refused, VALUES(struct engine_counters));
+}
+
 /* No core is inside a round. */
 static void add_all(const struct engine *engine, uint64_t values[ALL_VALUES])
 {
@@ -59,6 +69,8 @@ static void add_all(const struct engine *engine, uint64_t values[ALL_VALUES])
 
 	memset(values, 0, ALL_VALUES * sizeof(*values));
 	for_each_worker(each, engine) end = add_worker(values, each);
+	list_for_each (node, &engine->clients)
+		add_client(values, container_of(node, struct client, node));
 	engine->port->ops->counters(engine->port, &port);
 	add(end, &port, VALUES(struct port_counters));
 }

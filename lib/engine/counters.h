@@ -31,7 +31,9 @@ struct engine;
 	X(events_kept)	  /* the channel was full; told later */                                   \
 	X(events_unheard) /* the client has no channel for them */                                 \
 	X(mac_changes)	  /* of live QPs' neighbours */                                            \
-	X(link_downed)	  /* the port's link was lost */
+	X(link_downed)	  /* the port's link was lost */                                           \
+	X(refused_full)	  /* posts that found the send queue full: clients count them */           \
+	X(refused_strict) /* posts in RTR under the strict policy, likewise */
 
 struct engine_counters {
 #define X(name) uint64_t name;

@@ -31,7 +31,7 @@ static const char *const engine_names[] = {"rx_packets", "tx_packets", "tx_refus
 	"looped_packets", "no_buffer", "drop_no_qp", "handed_over", "handover_full",
 	"announcements", "stale_announcements", "commands", "commands_failed", "invalid_sends",
 	"invalid_recvs", "cq_overruns", "events", "events_kept", "events_unheard", "mac_changes",
-	"link_downed"};
+	"link_downed", "refused_full", "refused_strict"};
 static const char *const port_names[] = {"port_rx_packets", "port_rx_bytes", "port_rx_dropped",
 	"port_tx_packets", "port_tx_bytes", "port_tx_rejected", "port_no_buffer", "port_arp_in",
 	"port_arp_out", "port_nd_in", "port_nd_out", "port_echo", "port_unreachable",

@@ -185,6 +185,13 @@ static void write_send(
 
 /* ---- send ---- */
 
+/* Of the QP, and of all of the client's, which the engine shows. */
+static void count_refusal(uint64_t *of_qp, uint64_t *of_client)
+{
+	__atomic_fetch_add(of_qp, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(of_client, 1, __ATOMIC_RELAXED);
+}
+
 /* The first request not taken stays in *wr. */
 static int post_chain(struct qp *qp, struct ibv_send_wr **wr, enum ibv_mw_type type)
 {
@@ -206,7 +213,7 @@ static int post_chain(struct qp *qp, struct ibv_send_wr **wr, enum ibv_mw_type t
 		wq_publish(&qp->sq, position + i);
 	}
 	if (taken < fit) {
-		__atomic_fetch_add(&qp->refused_full, 1, __ATOMIC_RELAXED);
+		count_refusal(&qp->refused_full, &qp->attach->header->front.refused_full);
 		error = ENOMEM;
 	}
 	if (taken && sendring_announce(ring, qp->sq.ring, qp->base.handle))
@@ -220,7 +227,7 @@ static __attribute__((noinline)) int refuse(struct qp *qp, uint32_t refusal)
 	if (attach_dead(qp->attach))
 		return EIO;
 	if (refusal == REFUSE_STRICT)
-		__atomic_fetch_add(&qp->refused_strict, 1, __ATOMIC_RELAXED);
+		count_refusal(&qp->refused_strict, &qp->attach->header->front.refused_strict);
 	return EINVAL;
 }
 

@@ -16,7 +16,7 @@
 
 static void record_sizes(void)
 {
-	CU_ASSERT_EQUAL(sizeof(struct uroce_abi_header), 1216);
+	CU_ASSERT_EQUAL(sizeof(struct uroce_abi_header), 1280);
 	CU_ASSERT_EQUAL(sizeof(struct uroce_abi_ring), 320);
 	CU_ASSERT_EQUAL(sizeof(struct uroce_abi_sge), 16);
 	CU_ASSERT_EQUAL(sizeof(struct uroce_abi_send_wqe), 64);
@@ -114,7 +114,7 @@ static void other_layouts(void)
 		{FIELD(endian), 0x04030201, "0x4030201", "0x1020304"},
 		{FIELD(page_size), 65536, "page size is 65536", "4096"},
 		{FIELD(line_size), 128, "line size is 128", "64"},
-		{FIELD(header_size), 64, "header size is 64", "1216"},
+		{FIELD(header_size), 64, "header size is 64", "1280"},
 		{FIELD(command_size), 960, "960", "1088"},
 		{FIELD(ring_size), 384, "384", "320"},
 		{FIELD(send_wqe_size), 128, "send request size is 128", "64"},
@@ -168,7 +168,7 @@ static void too_small(void)
 		int fd = memfd_create("small", MFD_CLOEXEC);
 
 		CU_ASSERT_EQUAL_FATAL(ftruncate(fd, rows[i].size), 0);
-		check_refused(fd, rows[i].found, "1216");
+		check_refused(fd, rows[i].found, "1280");
 		close(fd);
 	}
 }

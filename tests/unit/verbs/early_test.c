@@ -47,6 +47,21 @@ static struct uroce_hold hold(void)
 	return now;
 }
 
+/* Of all of the engine's QPs. */
+static uint64_t engine_counter(const char *name)
+{
+	uint64_t value[128];
+	unsigned int count = uroce_counter_count();
+
+	CU_ASSERT_FATAL(count <= 128);
+	CU_ASSERT_EQUAL(uroce_query_counters(passive->context, value, count), 0);
+	for (unsigned int i = 0; i < count; i++)
+		if (strcmp(uroce_counter_name(i), name) == 0)
+			return value[i];
+	CU_FAIL("no such counter");
+	return 0;
+}
+
 static struct uroce_qp_counters counters(void)
 {
 	struct uroce_qp_counters now;
@@ -129,6 +144,7 @@ static void ep1_hold(void)
 	CU_ASSERT_EQUAL(counters().released, PAIR_DEPTH);
 	CU_ASSERT_EQUAL(counters().promoted_packet, 1);
 	CU_ASSERT_EQUAL(counters().refused_full, 1);
+	CU_ASSERT_EQUAL(engine_counter("refused_full"), 1);
 	CU_ASSERT_EQUAL(comm_est(), 1); /* EP-9 */
 	pair_close(&pair);
 }
@@ -141,6 +157,7 @@ static void ep2_strict(void)
 	begin(STRICT);
 	CU_ASSERT_EQUAL(end_send(passive, 1, 0, 1), EINVAL);
 	CU_ASSERT_EQUAL(counters().refused_strict, 1);
+	CU_ASSERT_EQUAL(engine_counter("refused_strict"), 1);
 	CU_ASSERT_EQUAL(hold().held_now, 0);
 	CU_ASSERT_EQUAL(hold().strict, 1);
 	first_packet();
@@ -330,18 +347,6 @@ static void ep13_failure(void)
 	CU_ASSERT(pair_quiet(&pair, 0));
 	CU_ASSERT(pair_quiet(&pair, 1));
 	pair_close(&pair);
-}
-
-static uint64_t engine_counter(const char *name)
-{
-	uint64_t values[128];
-
-	CU_ASSERT_EQUAL(uroce_query_counters(passive->context, values, uroce_counter_count()), 0);
-	for (unsigned int i = 0; i < uroce_counter_count(); i++)
-		if (strcmp(uroce_counter_name(i), name) == 0)
-			return values[i];
-	CU_FAIL("no such counter");
-	return 0;
 }
 
 static void ep17_seen(void)
