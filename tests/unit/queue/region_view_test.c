@@ -42,7 +42,7 @@ static void lines(void)
 		CU_ASSERT_EQUAL(rows[i], i * 64);
 	CU_ASSERT_EQUAL(offsetof(struct uroce_abi_header, core[0]), 128);
 	CU_ASSERT_EQUAL(offsetof(struct uroce_abi_header, core[1]), 192);
-	CU_ASSERT_EQUAL(offsetof(struct uroce_abi_header, doorbell), 128 + 16 * 64);
+	CU_ASSERT_EQUAL(offsetof(struct uroce_abi_header, doorbell), 128 + 17 * 64);
 	CU_ASSERT_EQUAL(offsetof(struct uroce_abi_command, u), 64);
 }
 
