@@ -4,8 +4,9 @@
 
 The programs are Debian's ibverbs-utils. Two processes, each in a network namespace of its own, with
 an engine of its own on its end of a veth pair. The kernel's ends have addresses for the programs'
-TCP connections; uroce's are others. Both engines have a core each (--mode dedicated): the client
-sleeps in read() until the server has moved its QP, and nobody would drive an inline engine.
+TCP connections; uroce's are others. Most run with a core for each engine (--mode dedicated); some
+inline, where the client sleeps in read() until the server has moved its QP, and the progress thread
+is the one that answers meanwhile.
 """
 import json
 import os
@@ -34,6 +35,13 @@ PINGPONGS = [
 ]
 
 
+INLINE = [
+    ('ibv_rc_pingpong', '-c', 4096, 50),
+    ('ibv_rc_pingpong', '-c -e', 65536, 20),
+    ('ibv_srq_pingpong', '-e -q 4', 8192, 40),
+]
+
+
 def preloaded(front):
     """What LD_PRELOAD names: a sanitizer's library must come first, and be one (as gcc's are)."""
     sanitizers = re.findall(r'=> (\S*/lib(?:asan|tsan|ubsan)\S*)', run('ldd', front))
@@ -51,6 +59,7 @@ class Bench:
         self.front, self.engine = preloaded(front), engine
         self.second = Second()
         self.port = 18515
+        self.inline = False
         peer = str(self.second.process.pid)
         run('ip', 'link', 'add', 'veth-s', 'mtu', '4200', 'type', 'veth',
             'peer', 'name', 'veth-c', 'mtu', '4200', 'netns', peer)
@@ -64,7 +73,7 @@ class Bench:
         arguments = (f'--no-huge -m 256 --no-shconf '
                      f'--vdev=net_af_packet0,iface={link},framesz=8192,blocksz=65536,framecnt=512 '
                      f'-- --port net_af_packet0 --address {address}/24 '
-                     f'--mode dedicated --lcore {cpu}')
+                     + ('--mode inline' if self.inline else f'--mode dedicated --lcore {cpu}'))
         return dict(os.environ, LD_PRELOAD=self.front, UROCE_ARGS=arguments,
                     LD_LIBRARY_PATH=os.path.dirname(self.engine),
                     ASAN_OPTIONS='detect_leaks=0')  # the programs' are not ours
@@ -132,7 +141,7 @@ def pingpong(cases, bench, program, options, size, count):
         problems.append('data differ')
     if sent[0] < size * count or sent[1] < count * -(-size // mtu):
         problems.append(f'the server sent {sent[0]} bytes in {sent[1]} packets only')
-    cases.judge(' '.join(words), problems, text)
+    cases.judge(' '.join(words) + (', inline' if bench.inline else ''), problems, text)
 
 
 def without_gid(cases, bench):
@@ -212,6 +221,10 @@ def main(front, engine):
     look(cases, bench)
     for row in PINGPONGS:
         pingpong(cases, bench, *row)
+    bench.inline = True
+    for row in INLINE:
+        pingpong(cases, bench, *row)
+    bench.inline = False
     without_gid(cases, bench)
     go_wrong(cases, bench)
     without_engine(cases, bench)
