@@ -4,6 +4,7 @@
 #ifndef UROCE_RC_TX_H
 #define UROCE_RC_TX_H
 
+#include "prefetch.h"
 #include "rc.h"
 
 static inline uint8_t *tx_frame(struct rc_core *core)
@@ -20,10 +21,10 @@ static inline uint8_t *tx_frame(struct rc_core *core)
 static inline void tx_prefetch(const struct rc_core *core)
 {
 	if (core->free_count > TX_AHEAD) {
-		const uint8_t *data = core->free[core->free_count - 1 - TX_AHEAD].data;
+		uint8_t *data = core->free[core->free_count - 1 - TX_AHEAD].data;
 
-		__builtin_prefetch(data, 1);
-		__builtin_prefetch(data + 64, 1);
+		prefetch_write(data);
+		prefetch_write(data + 64);
 	}
 }
 
