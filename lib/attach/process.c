@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process's connections, and what becomes of them in the child of a fork. */
+/* The process's connections, and what becomes of them in the child of a fork and at exit. */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "attach.h"
 #include "process.h"
@@ -46,9 +47,26 @@ static void after_fork_child(void)
 	pthread_mutex_unlock(&process.lock);
 }
 
+/*
+ * What the program's last call received is acknowledged by the next one (lib/engine/worker.c), and
+ * a program that ends makes none. Handlers of exit() run before any library's end.
+ */
+static void at_exit(void)
+{
+	pthread_mutex_lock(&process.lock);
+	list_for_each (node, &process.attaches) {
+		struct attach *attach = container_of(node, struct attach, node);
+
+		if (!attach_dead(attach))
+			(void)attach_drive(attach);
+	}
+	pthread_mutex_unlock(&process.lock);
+}
+
 static void prepare(void)
 {
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	atexit(at_exit);
 }
 
 void process_lock(void)

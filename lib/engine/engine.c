@@ -169,10 +169,21 @@ unsigned int engine_core_round(struct engine *engine, uint32_t core)
 	return moved;
 }
 
+static unsigned int driven_round(struct engine *engine, struct worker *worker)
+{
+	unsigned int moved;
+
+	if (wanted(engine) || !worker_enter(worker))
+		return 0;
+	moved = worker_driven_round(worker);
+	worker_leave(worker);
+	return moved;
+}
+
 /* Its progress thread, if it sleeps, does so until a time that this round may have changed. */
 static unsigned int drive(struct engine *engine, struct worker *worker)
 {
-	unsigned int moved = engine_core_round(engine, worker->number);
+	unsigned int moved = driven_round(engine, worker);
 	uint32_t driven = __atomic_load_n(&worker->driven, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&worker->driven, driven + 1, __ATOMIC_RELAXED);

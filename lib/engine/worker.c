@@ -31,34 +31,102 @@ static void service_port(struct worker *worker)
 	worker->service_due = port->ops->service(port, worker->core.now);
 }
 
-unsigned int worker_round(struct worker *worker)
+static unsigned int receive(struct worker *worker)
+{
+	unsigned int moved = rx_run(worker);
+
+	if (worker->engine->cores.count > 1)
+		moved += rx_inbound(worker);
+	if (worker->to_self.count)
+		moved += loopback_run(worker);
+	return moved;
+}
+
+static bool has_to_send(const struct worker *worker)
+{
+	return worker->to_port.length || worker->to_port.count || worker->to_self.length ||
+		worker->flushing.length;
+}
+
+static unsigned int send(struct worker *worker)
+{
+	if (worker->to_port.length) {
+		tx_refill(worker);
+		scheduler_send(worker, &worker->to_port);
+	}
+	if (worker->to_self.length && loopback_open(worker)) {
+		tx_refill(worker);
+		scheduler_send(worker, &worker->to_self);
+	}
+	if (worker->flushing.length)
+		scheduler_flush(worker);
+	return tx_flush(worker);
+}
+
+/* What the round's completions and events have left to do. */
+static void settle(struct worker *worker)
+{
+	if (!list_empty(&worker->failed) || !list_empty(&worker->touched))
+		queues_settle(worker);
+	if (!list_empty(&worker->kept))
+		events_retry(worker);
+}
+
+static void set_clock(struct worker *worker)
 {
 	struct engine *engine = worker->engine;
-	unsigned int moved;
 
 	worker->core.now = engine->clock(engine->clock_context);
+}
+
+static void control(struct worker *worker)
+{
 	service_port(worker);
 	address_refresh(worker);
 	commands_run(worker);
-	service_port(worker); /* if neighbours were asked for */
+	if (worker->asked)
+		service_port(worker);
+}
+
+/* Most rounds find nothing, and what has nothing to do is not called. */
+unsigned int worker_round(struct worker *worker)
+{
+	unsigned int moved;
+
+	set_clock(worker);
+	control(worker);
 	announce_take(worker);
-
-	moved = rx_run(worker);
-	moved += rx_inbound(worker);
-	moved += loopback_run(worker);
+	moved = receive(worker);
 	rc_core_run_timers(&worker->core);
-
-	tx_refill(worker);
-	scheduler_send(worker, &worker->to_port);
-	tx_refill(worker);
-	if (worker->to_self.length && loopback_open(worker))
-		scheduler_send(worker, &worker->to_self);
-	scheduler_flush(worker);
-	moved += tx_flush(worker);
-
-	queues_settle(worker);
-	events_retry(worker);
+	if (has_to_send(worker))
+		moved += send(worker);
+	settle(worker);
 	return moved;
+}
+
+/*
+ * The caller wants what has come: acknowledging it first would cost him as much time again. So it
+ * goes out at the beginning of the next round, in one burst with what he posts until then, and
+ * before any command, which may end the QP. (If he calls no more, the progress thread does that, or
+ * the front at the program's exit.)
+ */
+unsigned int worker_driven_round(struct worker *worker)
+{
+	unsigned int sent = 0, received;
+	bool sends;
+
+	set_clock(worker);
+	announce_take(worker);
+	sends = has_to_send(worker);
+	if (sends)
+		sent = send(worker);
+	control(worker);
+	received = receive(worker);
+	rc_core_run_timers(&worker->core);
+	if (!sends && received == 0 && has_to_send(worker))
+		sent = send(worker);
+	settle(worker);
+	return sent + received;
 }
 
 /* ---- who may ---- */

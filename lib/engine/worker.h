@@ -21,6 +21,9 @@ void worker_leave(struct worker *worker);
 
 /* One round, with the token. Returns packets moved. */
 unsigned int worker_round(struct worker *worker);
+/* The same for a thread that has other things to do in between: what it receives is answered by the
+ * next round. */
+unsigned int worker_driven_round(struct worker *worker);
 bool worker_busy(struct worker *worker);
 uint64_t worker_next_timer(const struct worker *worker);
 

@@ -106,6 +106,8 @@ static inline void cq_step(struct cq_front_ring *sub, uint32_t count)
 	__atomic_store_n(&sub->ring->consumer.index, sub->consumed, __ATOMIC_RELEASE);
 }
 
+/* Nothing is pending, or others are just taking it. From any thread, without the lock. */
+bool cq_idle(const struct cq_front *cq);
 /* The CQ overran. */
 bool cq_overrun(const struct cq_front *cq);
 /* From any thread, without the lock. */

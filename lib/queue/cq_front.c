@@ -76,6 +76,20 @@ bool cq_poll(struct cq_front *cq, struct uroce_abi_cqe *cqe)
 	return true;
 }
 
+/* By the indices in the region: both are atomic. The acquire pairs with the release in cq_push().
+ */
+bool cq_idle(const struct cq_front *cq)
+{
+	for (uint32_t i = 0; i < cq->rings; i++) {
+		const struct uroce_abi_ring *ring = cq->ring[i].ring;
+
+		if (__atomic_load_n(&ring->producer.index, __ATOMIC_ACQUIRE) !=
+			__atomic_load_n(&ring->consumer.index, __ATOMIC_RELAXED))
+			return false;
+	}
+	return true;
+}
+
 bool cq_overrun(const struct cq_front *cq)
 {
 	for (uint32_t i = 0; i < cq->rings; i++)

@@ -74,6 +74,12 @@ static int poll_some(struct cq *cq, int count, struct ibv_wc *wc)
 	return polled;
 }
 
+/* Man ibv_poll_cq: an overrun CQ cannot be used; what it still held has been returned. */
+static int nothing(const struct cq *cq, int count)
+{
+	return count > 0 && cq_overrun(&cq->front) ? minus_errno(-EIO) : 0;
+}
+
 int verbs_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 {
 	struct cq *cq = to_cq(ibv);
@@ -82,11 +88,10 @@ int verbs_poll_cq(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 	if (attach_dead(cq->attach))
 		return minus_errno(-EIO);
 	attach_drive(cq->attach);
+	if (cq_idle(&cq->front)) /* as most polls find it */
+		return nothing(cq, count);
 	pthread_mutex_lock(&cq->lock);
 	polled = poll_some(cq, count, wc);
-	/* Man ibv_poll_cq: an overrun CQ cannot be used; what it still held has been returned. */
-	if (polled == 0 && count > 0 && cq_overrun(&cq->front))
-		polled = minus_errno(-EIO);
 	pthread_mutex_unlock(&cq->lock);
-	return polled;
+	return polled ? polled : nothing(cq, count);
 }

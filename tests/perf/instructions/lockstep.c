@@ -104,6 +104,7 @@ static void exchange(struct ends *ends, const struct operation *operation, unsig
 	drive(ends, RESPONDER, PHASE_RECEIVE);
 	must(memcmp(ends->end[RESPONDER].memory, ends->end[REQUESTER].memory, batch * MESSAGE) == 0,
 		"the bytes arrive");
+	drive(ends, RESPONDER, PHASE_ANSWER);
 	if (is_send(operation))
 		poll(ends, RESPONDER, PHASE_REAP, batch);
 	poll(ends, REQUESTER, PHASE_COMPLETE, batch);

@@ -96,7 +96,7 @@ static void metered_release(
 	enum phase phase = leave(metered);
 
 	metered->inner->ops->release(metered->inner, queue, packets, count);
-	meter_enter(metered->meter, phase == PHASE_RECEIVE ? PHASE_ANSWER : phase);
+	meter_enter(metered->meter, phase);
 }
 
 static void metered_other(struct port *port, uint16_t queue, const struct packet *packets,

@@ -15,8 +15,8 @@ enum phase {
 	PHASE_NONE,
 	PHASE_POST,	/* ibv_post_send */
 	PHASE_SEND,	/* the requester's round: requests out */
-	PHASE_RECEIVE,	/* the responder's round up to where it gives the frames back: placed */
-	PHASE_ANSWER,	/* the rest of it: ACKs out */
+	PHASE_RECEIVE,	/* the responder's round: requests in, placed */
+	PHASE_ANSWER,	/* its next one: ACKs out */
 	PHASE_COMPLETE, /* the requester's ibv_poll_cq: the round that takes the ACK, completions */
 	PHASE_REAP,	/* the responder's ibv_poll_cq */
 	PHASE_REFILL,	/* ibv_post_recv */

@@ -2,8 +2,12 @@
 /* Commands: more threads than slots, answers that belong to their questions, dead connections. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach.h"
 #include "fake.h"
@@ -117,6 +121,51 @@ static void patient(void)
 	end();
 }
 
+static unsigned int *drives;
+
+static unsigned int counted_drive(struct client *client)
+{
+	(*drives)++;
+	return uroce_engine_door.drive(client);
+}
+
+/* What was received last is still acknowledged when the program just ends. */
+static void driven_at_exit(void)
+{
+	struct door door = uroce_engine_door;
+	unsigned int before;
+	int status;
+	pid_t child;
+
+	drives = mmap(
+		NULL, sizeof(*drives), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CU_ASSERT_FATAL(drives != MAP_FAILED);
+	door.drive = counted_drive;
+	child = fork();
+	if (child == 0) {
+		engine = fake_create("uroce0", false);
+		if (attach_open(&door, engine, &attach))
+			_exit(1);
+		*drives = 0;
+		exit(0);
+	}
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CU_ASSERT_EQUAL(*drives, 1);
+
+	/* The child of a fork has nothing to drive. */
+	engine = fake_create("uroce0", false);
+	CU_ASSERT_EQUAL_FATAL(attach_open(&door, engine, &attach), 0);
+	before = *drives;
+	child = fork();
+	if (child == 0)
+		exit(0);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(*drives, before);
+	end();
+	munmap(drives, sizeof(*drives));
+}
+
 static void dead(void)
 {
 	struct uroce_abi_command gid = {.head.op = UROCE_ABI_QUERY_GID};
@@ -160,6 +209,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(answered),
 	UNIT_CASE(crowded),
 	UNIT_CASE(patient),
+	UNIT_CASE(driven_at_exit),
 	UNIT_CASE(dead),
 	UNIT_CASE(not_opened),
 };
