@@ -238,13 +238,18 @@ static bool carve(struct region *region, unsigned int class)
 	return true;
 }
 
-static void clear(const struct region *region, uint64_t offset, uint64_t size)
+/* Gives a large block's pages back; they are zero when they are touched again. */
+static bool discard(const struct region *region, uint64_t offset, uint64_t size)
 {
-	uint8_t *block = region->view.base + offset;
 	int advice = region->fd < 0 ? MADV_DONTNEED : MADV_REMOVE; /* of one view, of the file */
 
-	if (size < DISCARD_MIN || madvise(block, size, advice))
-		memset(block, 0, size);
+	return size >= DISCARD_MIN && madvise(region->view.base + offset, size, advice) == 0;
+}
+
+static void clear(const struct region *region, uint64_t offset, uint64_t size)
+{
+	if (!discard(region, offset, size))
+		memset(region->view.base + offset, 0, size);
 }
 
 /* The offset, or 0. *fresh: memory that was never given out, zero as the kernel made it. */
@@ -283,14 +288,26 @@ void region_free(struct region *region, uroce_abi_ref ref, uint64_t size)
 {
 	unsigned int class = class_of(size);
 	struct free_list *list;
+	uint64_t offset;
 
 	if (!ref || class == CLASSES)
 		return;
 	list = &region->lists[class];
+	offset = ref & ((1ull << OFFSET_BITS) - 1);
+	(void)discard(region, offset, 1ull << (CLASS_SHIFT + class));
 	pthread_mutex_lock(&region->lock);
-	list->offsets[list->count++] = ref & ((1ull << OFFSET_BITS) - 1);
+	list->offsets[list->count++] = offset;
 	region->used -= 1ull << (CLASS_SHIFT + class);
 	pthread_mutex_unlock(&region->lock);
+}
+
+void region_sparse(struct region *region, uroce_abi_ref ref, uint64_t size)
+{
+	unsigned int class = class_of(size);
+	uint64_t offset = ref & ((1ull << OFFSET_BITS) - 1);
+
+	if (class < CLASSES && 1ull << (CLASS_SHIFT + class) >= region->page)
+		madvise(region->view.base + offset, 1ull << (CLASS_SHIFT + class), MADV_NOHUGEPAGE);
 }
 
 uint64_t region_used(const struct region *region)

@@ -39,6 +39,8 @@ int region_fd(const struct region *region);
 uroce_abi_ref region_alloc(struct region *region, uint64_t size);
 /* Size as given to region_alloc(). */
 void region_free(struct region *region, uroce_abi_ref ref, uint64_t size);
+/* Most of the block will never be touched: huge pages would keep all of it resident. */
+void region_sparse(struct region *region, uroce_abi_ref ref, uint64_t size);
 /* Bytes in use, rounded up as they were given out, for leak checks. */
 uint64_t region_used(const struct region *region);
 

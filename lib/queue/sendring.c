@@ -132,6 +132,7 @@ int sendring_attach(
 	sub->ref = region_alloc(region, ring_bytes(set));
 	if (!sub->ref)
 		return -ENOMEM;
+	region_sparse(region, sub->ref, ring_bytes(set));
 	sub->ring = region_at(region_engine_view(region), sub->ref, ring_bytes(set));
 	error = rte_ring_init(sub->ring, "send", set->size, RING_F_SP_ENQ | RING_F_SC_DEQ);
 	if (error) {

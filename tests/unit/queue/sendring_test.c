@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sendring.h"
 #include "views.h"
@@ -356,6 +357,53 @@ BOTH(create_refuses)
 BOTH(front_refuses)
 BOTH(wakes_once)
 
+#define ROOM (64 * MIB)
+
+/* Bytes of the region that are in memory: mincore(2). */
+static uint64_t resident(const struct region *region)
+{
+	static uint8_t pages[ROOM / 4096];
+	uint64_t count = 0;
+
+	CU_ASSERT_EQUAL_FATAL(mincore(region_engine_view(region)->base, ROOM, pages), 0);
+	for (uint64_t i = 0; i < ROOM / 4096; i++)
+		count += pages[i] & 1;
+	return count * 4096;
+}
+
+/* A ring has room for two announcements of each of the engine's QPs; a thread that posts to one of
+ * them needs a page or two of it, and nothing once it has left. */
+static void a_ring_takes_what_is_used(void)
+{
+	struct sendring_front front;
+	struct sendring_set *set;
+	struct region *region;
+	struct wq_engine queue;
+	uint64_t before;
+	uroce_abi_ref ref;
+	uint32_t bit, one;
+
+	CU_ASSERT_EQUAL_FATAL(region_create(ROOM, false, 1, &region), 0);
+	CU_ASSERT_EQUAL_FATAL(sendring_set_create(region, 65536, false, &set), 0);
+	CU_ASSERT_EQUAL_FATAL(wq_create(region, 1, 0, 0, &queue), 0);
+	before = resident(region);
+	for (unsigned int i = 0; i < 8; i++) {
+		CU_ASSERT_EQUAL_FATAL(sendring_attach(region, set, &ref, &bit), 0);
+		CU_ASSERT_EQUAL_FATAL(
+			sendring_front_init(&front, region_engine_view(region), ref), 0);
+		CU_ASSERT(sendring_announce(&front, queue.ring, 1));
+		CU_ASSERT_EQUAL(sendring_take(set, &one, 1), 1);
+		sendring_taken(queue.ring);
+	}
+	CU_ASSERT(resident(region) <= before + 8 * 8192);
+	for (bit = 0; bit < 8; bit++)
+		CU_ASSERT_EQUAL(sendring_detach(region, set, bit), 0);
+	CU_ASSERT(resident(region) <= before);
+	wq_destroy(region, &queue);
+	sendring_set_destroy(region, set);
+	region_destroy(region);
+}
+
 #define CASES(name) UNIT_CASE(name##_in_process), UNIT_CASE(name##_attached)
 
 static const struct unit_case cases[] = {
@@ -371,6 +419,7 @@ static const struct unit_case cases[] = {
 	CASES(create_refuses),
 	CASES(front_refuses),
 	CASES(wakes_once),
+	UNIT_CASE(a_ring_takes_what_is_used),
 };
 
 UNIT_MAIN("queue-sendring", cases)
