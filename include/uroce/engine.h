@@ -26,11 +26,13 @@ extern "C" {
 struct uroce_engine;
 
 /*
- * Starts an engine, which becomes a device (uroce0, uroce1, ... or --name). argv[0] is the
- * program's name, as in main(). The strings are not kept. Returns NULL with errno set and one log
- * line that says what is wrong: EINVAL (arguments), ENODEV (port), EADDRINUSE (the kernel has the
- * address on that link), EBUSY (port or lcore), EEXIST (name), ENOMEM, ENOTSUP (the child of a
- * fork, or a DPDK secondary), or what EAL gave. Not on the data path; any thread, one at a time.
+ * Starts an engine, which becomes a device (uroce0, uroce1, ... or --name), and its threads: a
+ * worker on each of its lcores, a progress thread for the cores without (docs/operations.md).
+ * argv[0] is the program's name, as in main(). The strings are not kept. Returns NULL with errno
+ * set and one log line that says what is wrong: EINVAL (arguments), ENODEV (port), EADDRINUSE (the
+ * kernel has the address on that link), EADDRNOTAVAIL (it should have, and hasn't), EBUSY (port or
+ * lcore), EEXIST (name), ENOMEM, ENOTSUP (the child of a fork, or a DPDK secondary), or what EAL
+ * gave. Not on the data path; any thread, one at a time.
  */
 struct uroce_engine *uroce_engine_create(int argc, char *const argv[]);
 
@@ -44,9 +46,10 @@ struct uroce_engine *uroce_engine_create_line(const char *arguments);
 int uroce_engine_destroy(struct uroce_engine *engine);
 
 /*
- * Inline mode: runs one round (receive, timers, commands, send) in the calling thread, if no other
- * thread is running one. Returns how many packets were received and sent, 0 if there was nothing to
- * do or another thread was at it. In dedicated mode returns 0 at once. Any thread.
+ * Runs one round (send, commands, receive, timers) of each core that has no thread of its own, in
+ * the calling thread, leaving out those that other threads are at. What is received is answered by
+ * the next round. Returns how many packets were received and sent. In dedicated mode returns 0 at
+ * once. Any thread.
  */
 unsigned int uroce_engine_poll(struct uroce_engine *engine);
 
