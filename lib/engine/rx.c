@@ -57,7 +57,7 @@ static void take_frame(struct burst *burst, const struct packet *frame)
 	struct worker *worker = burst->worker;
 	struct wire_packet packet;
 	enum wire_drop drop = wire_parse(frame->data, frame->length, &packet);
-	uint32_t core = worker->number;
+	uint32_t core;
 
 	if (drop == WIRE_OK) {
 		core = core_of(&worker->engine->cores, packet.destination_qp);
