@@ -157,33 +157,27 @@ static bool wanted(const struct engine *engine)
 	return __atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) != 0;
 }
 
-unsigned int engine_core_round(struct engine *engine, uint32_t core)
+static inline unsigned int turn(
+	struct engine *engine, struct worker *worker, unsigned int (*round)(struct worker *worker))
 {
-	struct worker *worker = engine->workers[core];
 	unsigned int moved;
 
 	if (wanted(engine) || !worker_enter(worker))
 		return 0;
-	moved = worker_round(worker);
+	moved = round(worker);
 	worker_leave(worker);
 	return moved;
 }
 
-static unsigned int driven_round(struct engine *engine, struct worker *worker)
+unsigned int engine_core_round(struct engine *engine, uint32_t core)
 {
-	unsigned int moved;
-
-	if (wanted(engine) || !worker_enter(worker))
-		return 0;
-	moved = worker_driven_round(worker);
-	worker_leave(worker);
-	return moved;
+	return turn(engine, engine->workers[core], worker_round);
 }
 
 /* Its progress thread, if it sleeps, does so until a time that this round may have changed. */
 static unsigned int drive(struct engine *engine, struct worker *worker)
 {
-	unsigned int moved = driven_round(engine, worker);
+	unsigned int moved = turn(engine, worker, worker_driven_round);
 	uint32_t driven = __atomic_load_n(&worker->driven, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&worker->driven, driven + 1, __ATOMIC_RELAXED);
