@@ -31,6 +31,7 @@ static bool write_frames(struct capture *capture, struct rte_mbuf **frames, unsi
 	if (to_write == 0)
 		return n == 0;
 	bytes = rte_pcapng_write_packets(capture->file, frames, (uint16_t)to_write);
+	rte_pktmbuf_free_bulk(frames, to_write);
 	if (bytes < 0) {
 		log_error("%s: the capture ends, %s cannot be written to any more: %s",
 			capture->ethdev->device.name, capture->config.file, strerror(errno));

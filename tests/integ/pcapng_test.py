@@ -84,6 +84,19 @@ def both_directions():
     return found, sight.log
 
 
+def goes_on():
+    """Many times what is on its way to the file at once (1,024 frames): what keeps up is all there."""
+    file, found = path('long.pcapng'), []
+    with Sight(SIGHT, ['--no-telemetry'], ['--capture', file]) as sight:
+        for _ in range(40):
+            sight.tell('write 4000 20')
+            time.sleep(0.01)  # what is in the ring is written every 0.5 ms
+    said = next((match for match in map(WRITTEN.search, sight.lines('notice')) if match), None)
+    expect(found, 'dropped', said and said[4], '0')
+    expect(found, 'frames', len(fields(file, 'frame.number')) >= 40 * 20 * 4, True)
+    return found, sight.log
+
+
 def limits():
     """snaplen cuts, packets and bytes end the file; the engine goes on."""
     found = []
@@ -170,7 +183,7 @@ def main():
         shutil.rmtree(FOLDER)
         skip('there is no tshark')
     cases = Cases('integ-pcapng')
-    for case in (both_directions, limits, overflow, no_reader, full_disk):
+    for case in (both_directions, goes_on, limits, overflow, no_reader, full_disk):
         cases.judge(case.__doc__.splitlines()[0], *case())
     shutil.rmtree(FOLDER)
     return cases.end()
