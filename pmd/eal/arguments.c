@@ -212,10 +212,11 @@ static const struct row rows[] = {
 	{"mac", "XX:XX:XX:XX:XX:XX", take_mac, "own MAC address (the port's)"},
 	{"mbufs", "N", take_mbufs, "packet buffers, 256 to 16777216 (as many as the queues need)"},
 	{"mode", "inline|dedicated|mixed", take_mode,
-		"who drives the engine: the application's polls, or a core (inline)"},
+		"who drives the engine: polls, cores, or both (inline)"},
 	{"cores", "N", take_cores,
 		"cores of the engine, 1 to 16, each with a queue (1, or one an lcore)"},
-	{"lcore", "N[,N-M...]", take_lcore, "dedicated: the EAL lcores of the engine's cores"},
+	{"lcore", "N[,N-M...]", take_lcore,
+		"dedicated, mixed: EAL lcores of the engine's cores, each once"},
 	{"sleep", "never|US", take_sleep,
 		"dedicated: idle microseconds until a core sleeps, to 1000000 (never)"},
 	{"progress", "on|off", take_progress,
@@ -353,6 +354,9 @@ static const char *wrong_mode(const struct arguments *arguments)
 {
 	uint32_t lcores = arguments->lcores.count;
 
+	if (arguments->mode == ENGINE_INLINE && arguments->idle != SERVE_NEVER)
+		return "--sleep goes with --mode dedicated or mixed: inline, the progress thread "
+		       "sleeps anyway";
 	if (arguments->mode == ENGINE_INLINE && lcores)
 		return "--lcore goes with --mode dedicated or mixed";
 	if (arguments->mode != ENGINE_INLINE && !lcores)

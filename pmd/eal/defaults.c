@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "defaults.h"
+#include "log.h"
 
 #define HUGEPAGES "/sys/kernel/mm/hugepages"
 /* EAL and a port with its default buffers take 128 MiB or less. */
@@ -150,6 +151,19 @@ static unsigned int free_lcore(const struct lcores *lcores)
 	return id;
 }
 
+/* EAL would print a page of its own about a CPU that isn't there. */
+static int check_cpus(const struct lcores *lcores, const cpu_set_t *cpus, const char *list)
+{
+	for (uint32_t i = 0; i < lcores->count; i++)
+		if (!CPU_ISSET(lcores->id[i], cpus)) {
+			log_error("--lcore %u: this process may use the CPUs %s, and an lcore is "
+				  "the CPU of its number unless EAL's --lcores says otherwise",
+				lcores->id[i], list);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 #define WORKER_TEXT 16u /* ",127@127" */
 
 /* The main lcore floats over `cpus`; a worker's is tied to the CPU of its number. */
@@ -163,6 +177,9 @@ static int add_lcores(struct words *eal, const cpu_set_t *cpus, const struct lco
 	list_cpus(list, cpus);
 	if (!*list)
 		return 0;
+	err = check_cpus(lcores, cpus, list);
+	if (err)
+		return err;
 	snprintf(main_lcore, sizeof(main_lcore), "%u", main_id);
 	used = (size_t)snprintf(map, sizeof(map), "%u@(%s)", main_id, list);
 	for (uint32_t i = 0; i < lcores->count; i++)

@@ -30,7 +30,8 @@ struct defaults_facts {
 };
 
 void defaults_facts(struct defaults_facts *facts);
-/* Appends what is missing to EAL's words. lcores: the workers'. 0 or -ENOMEM. */
+/* Appends what is missing to EAL's words. lcores: the workers'. 0, -ENOMEM, or
+ * -EINVAL with a line: no such CPU. */
 int defaults_add(
 	struct words *eal, const struct defaults_facts *facts, const struct lcores *lcores);
 /* May other processes look into this EAL (dpdk-pdump)? Of the words with what was added. */
