@@ -51,14 +51,17 @@ static void after_fork_child(void)
  * What the program's last call received is acknowledged by the next one (lib/engine/worker.c), and
  * a program that ends makes none. Handlers of exit() run before any library's end.
  */
+#define LAST_ROUNDS 100
+
 static void at_exit(void)
 {
 	pthread_mutex_lock(&process.lock);
 	list_for_each (node, &process.attaches) {
 		struct attach *attach = container_of(node, struct attach, node);
 
-		if (!attach_dead(attach))
-			(void)attach_drive(attach);
+		for (int i = 0; i < LAST_ROUNDS && !attach_dead(attach); i++)
+			if (attach_drive(attach) == 0)
+				break;
 	}
 	pthread_mutex_unlock(&process.lock);
 }

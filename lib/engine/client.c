@@ -9,6 +9,7 @@
 #include "counters.h"
 #include "events.h"
 #include "sleep.h"
+#include "worker.h"
 
 #define REGION_ID 1u /* a client has one region */
 
@@ -202,6 +203,7 @@ void client_detach(struct client *client)
 	struct engine *engine = client->engine;
 
 	engine_pause(engine);
+	for_each_worker(worker, engine) worker_send_owed(worker);
 	client_destroy(client);
 	engine_resume(engine);
 }

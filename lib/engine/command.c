@@ -221,13 +221,16 @@ static void run_exclusive(struct worker *worker, struct list *exclusive)
 	engine_release_others(engine);
 }
 
+bool commands_wait(const struct worker *worker)
+{
+	return !list_empty(&worker->pending) || mail_waits(worker) || anything_posted(worker);
+}
+
 void commands_run(struct worker *worker)
 {
 	struct engine *engine = worker->engine;
 	struct list exclusive;
 
-	if (list_empty(&worker->pending) && !mail_waits(worker) && !anything_posted(worker))
-		return;
 	list_init(&exclusive);
 	pthread_mutex_lock(&engine->control);
 	list_for_each_safe (pending, &worker->pending)

@@ -66,6 +66,8 @@ command_fn command_counters;
 command_fn command_alloc;
 command_fn command_free;
 
+/* Something is posted, pending, or mailed to this core. */
+bool commands_wait(const struct worker *worker);
 /* Runs what clients have posted and what is pending. */
 void commands_run(struct worker *worker);
 /* The client goes: its pending commands are dropped. */

@@ -79,13 +79,34 @@ static void set_clock(struct worker *worker)
 	worker->core.now = engine->clock(engine->clock_context);
 }
 
-static void control(struct worker *worker)
+/* A command may end a QP that still owes its peer an answer: an ACK, READ data. What is a QP's
+ * without end goes on afterwards. */
+#define OWED_TURNS 16u
+
+unsigned int worker_send_owed(struct worker *worker)
 {
+	unsigned int moved = 0, turn = 1;
+
+	for (uint32_t i = 0; i < OWED_TURNS && turn && has_to_send(worker); i++) {
+		turn = send(worker);
+		moved += turn;
+	}
+	return moved;
+}
+
+static unsigned int control(struct worker *worker)
+{
+	unsigned int moved = 0;
+
 	service_port(worker);
 	address_refresh(worker);
+	if (!commands_wait(worker))
+		return 0;
+	moved = worker_send_owed(worker);
 	commands_run(worker);
 	if (worker->asked)
 		service_port(worker);
+	return moved;
 }
 
 /* Most rounds find nothing, and what has nothing to do is not called. */
@@ -94,9 +115,9 @@ unsigned int worker_round(struct worker *worker)
 	unsigned int moved;
 
 	set_clock(worker);
-	control(worker);
+	moved = control(worker);
 	announce_take(worker);
-	moved = receive(worker);
+	moved += receive(worker);
 	rc_core_run_timers(&worker->core);
 	if (has_to_send(worker))
 		moved += send(worker);
@@ -120,11 +141,11 @@ unsigned int worker_driven_round(struct worker *worker)
 	sends = has_to_send(worker);
 	if (sends)
 		sent = send(worker);
-	control(worker);
+	sent += control(worker);
 	received = receive(worker);
 	rc_core_run_timers(&worker->core);
 	if (!sends && received == 0 && has_to_send(worker))
-		sent = send(worker);
+		sent += send(worker);
 	settle(worker);
 	return sent + received;
 }

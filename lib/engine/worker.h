@@ -24,6 +24,8 @@ unsigned int worker_round(struct worker *worker);
 /* The same for a thread that has other things to do in between: what it receives is answered by the
  * next round. */
 unsigned int worker_driven_round(struct worker *worker);
+/* What the core's QPs owe their peers goes out, up to a bound: before one of them ends. */
+unsigned int worker_send_owed(struct worker *worker);
 bool worker_busy(struct worker *worker);
 uint64_t worker_next_timer(const struct worker *worker);
 

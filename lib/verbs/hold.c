@@ -78,8 +78,8 @@ EXPORT int uroce_qp_arm(struct ibv_qp *ibv, const struct uroce_arm_attr *attr)
 	struct uroce_abi_command arm = {0};
 	int error = check_qp(ibv);
 
-	if (error)
-		return error;
+	if (error || !attr)
+		return error ? error : EINVAL;
 	arm.u.policy.arm.sq_psn = attr->sq_psn;
 	arm.u.policy.arm.timeout = attr->timeout;
 	arm.u.policy.arm.retry_cnt = attr->retry_cnt;

@@ -70,10 +70,25 @@ static struct capture *make_capture(struct ethdev_port *ethdev)
 	return capture;
 }
 
+/* A FIFO's reader that stalls would keep the writer, and whoever waits for it, for ever. */
+#define PATIENCE 2 /* s */
+
 static void join(struct capture *capture)
 {
-	if (capture->started)
+	struct timespec end;
+
+	if (!capture->started)
+		return;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE;
+	if (pthread_timedjoin_np(capture->thread, NULL, &end) == ETIMEDOUT) {
+		log_error("%s: the capture ends, nobody reads %s any more",
+			capture->ethdev->device.name, capture->config.file);
+		pthread_cancel(capture->thread); /* in write(2) */
 		pthread_join(capture->thread, NULL);
+		if (capture->file)
+			rte_pcapng_close(capture->file);
+	}
 	capture->started = false;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* From the rings into the file, by a thread of its own. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -84,6 +85,7 @@ static void end_file(struct capture *capture)
 			capture->start_time, capture_time(), capture->packets,
 			capture_dropped(capture));
 	rte_pcapng_close(capture->file);
+	capture->file = NULL;
 	if (capture->full)
 		return;
 	log_notice("%s: captured into %s (packets: %llu, bytes: %llu, dropped: %llu)",
@@ -92,12 +94,24 @@ static void end_file(struct capture *capture)
 		(unsigned long long)capture_dropped(capture));
 }
 
+/* A reader that goes away, a limit of the file's size: EPIPE and EFBIG instead. */
+static void make_errors_of_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 void *capture_writer(void *context)
 {
 	static const struct timespec nap = {.tv_nsec = IDLE_NS};
 	struct capture *capture = context;
 	bool stop = false, anything = false;
 
+	make_errors_of_signals();
 	while (!stop || anything) {
 		stop = __atomic_load_n(&capture->stop, __ATOMIC_ACQUIRE);
 		if (!write_all(capture, &anything))

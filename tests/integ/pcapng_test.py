@@ -156,6 +156,24 @@ def no_reader():
     return found, sight.log
 
 
+def reader_goes():
+    """A reader that goes away is one line, one that stalls is not waited for."""
+    found, logs = [], ''
+    for name, command in ('gone', 'head -c 3000'), ('stalled', 'sleep 60'):
+        fifo = path(name)
+        os.mkfifo(fifo)
+        with subprocess.Popen(f'exec {command} < {fifo} > /dev/null', shell=True) as reader:
+            time.sleep(0.5)  # it waits in open()
+            with Sight(SIGHT, ['--no-telemetry'], ['--capture', fifo]) as sight:
+                sight.tell('write 4000 200')
+                sight.tell('write 4000 200')
+                sight.tell('write 4000 200')
+            logs += sight.log
+            expect(found, f'{name}: errors', len(sight.lines('error')), 1)
+            reader.kill()
+    return found, logs
+
+
 def full_disk():
     """One line, and the engine goes on: full at once, and after some frames."""
     found, logs = [], ''
@@ -183,7 +201,7 @@ def main():
         shutil.rmtree(FOLDER)
         skip('there is no tshark')
     cases = Cases('integ-pcapng')
-    for case in (both_directions, goes_on, limits, overflow, no_reader, full_disk):
+    for case in (both_directions, goes_on, limits, overflow, no_reader, reader_goes, full_disk):
         cases.judge(case.__doc__.splitlines()[0], *case())
     shutil.rmtree(FOLDER)
     return cases.end()

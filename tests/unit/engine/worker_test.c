@@ -274,6 +274,50 @@ static void a_bad_wire(void)
 	pair_close(&p);
 }
 
+static void end_by_destroy(struct pair *p)
+{
+	CU_ASSERT_EQUAL(front_simple(p->b, UROCE_ABI_DESTROY_QP, p->qp_b.handle), 0);
+}
+
+static void end_by_detach(struct pair *p)
+{
+	front_detach(p->b);
+}
+
+/*
+ * The program has what came before it is acknowledged; ending its QP, or all of its objects, does
+ * not take the answer along: an ACK, and READ data of several turns before it.
+ */
+static void answers_are_owed(void)
+{
+	static void (*const ends[])(struct pair * p) = {end_by_destroy, end_by_detach};
+	static struct pair p;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct uroce_abi_send_wqe read = {
+			.opcode = IBV_WR_RDMA_READ, .flags = IBV_SEND_SIGNALED, .wr_id = 1};
+		struct uroce_abi_send_wqe send = {
+			.opcode = IBV_WR_SEND, .flags = IBV_SEND_SIGNALED, .wr_id = 2};
+
+		pair_open(&p, NULL);
+		rig_worker(&p.rig, 1)->budget = 2;
+		read.wr.remote.address = (uintptr_t)p.memory_b;
+		read.wr.remote.rkey = p.key_b;
+		front_recv(p.b, &p.qp_b, 3, p.memory_b, 8, p.key_b);
+		front_send(p.a, &p.qp_a, &read, p.memory_a, SIZE, p.key_a);
+		front_send(p.a, &p.qp_a, &send, p.memory_a, 8, p.key_a);
+		engine_round(p.rig.engines[0]);
+		engine_round(p.rig.engines[1]);
+		expect_success(&p.qp_b, 3, IBV_WC_RECV, 8); /* not acknowledged yet */
+		CU_ASSERT_EQUAL(rig_worker(&p.rig, 1)->counters.tx_packets, 0);
+		ends[i](&p);
+		rig_run(&p.rig, p.rig.now + MS);
+		expect_success(&p.qp_a, 1, IBV_WC_RDMA_READ, SIZE);
+		expect_success(&p.qp_a, 2, IBV_WC_SEND, 0);
+		pair_close(&p);
+	}
+}
+
 static const struct unit_case cases[] = {
 	UNIT_CASE(sends),
 	UNIT_CASE(inline_data_is_that_of_the_post),
@@ -283,6 +327,7 @@ static const struct unit_case cases[] = {
 	UNIT_CASE(a_port_that_refuses),
 	UNIT_CASE(a_port_with_few_buffers),
 	UNIT_CASE(a_bad_wire),
+	UNIT_CASE(answers_are_owed),
 };
 
 UNIT_MAIN("engine-worker", cases)
