@@ -25,7 +25,8 @@ struct fixture {
 	uint32_t command;   /* atomic: depth asked for, 0: none */
 	int error;	    /* of the command */
 	uint32_t stop;	    /* atomic */
-	uint64_t completed; /* by the core, when it has ended */
+	uint64_t limit;	    /* of what the core completes */
+	uint64_t completed; /* by it, when it has ended */
 };
 
 static void start(struct fixture *fixture, uint32_t rings, uint32_t depth)
@@ -237,7 +238,7 @@ static void *complete_and_obey(void *argument)
 			fixture->error = cq_ring_resize(fixture->views.region, ring, depth);
 			stored(&fixture->command, 0);
 		}
-		if (cq_pending(ring) < ring->depth)
+		if (next < fixture->limit && cq_pending(ring) < ring->depth)
 			next += push(ring, 1 + next % 2, next);
 		else
 			sched_yield();
@@ -266,6 +267,7 @@ static void resize_under_load(void)
 
 	random_seed(&random, 77);
 	start(&fixture, 1, 8);
+	fixture.limit = UINT64_MAX;
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&core, NULL, complete_and_obey, &fixture), 0);
 	while ((polled < LOAD_COMPLETIONS || resized < RESIZED || refused < REFUSED) &&
 		now_ns() < end) {
@@ -312,6 +314,7 @@ static void purge_under_load(void)
 
 	random_seed(&random, 78);
 	start(&fixture, 1, 32);
+	fixture.limit = LOAD_COMPLETIONS;
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&core, NULL, complete_and_obey, &fixture), 0);
 	while (first + second + purged < LOAD_COMPLETIONS && now_ns() < end) {
 		struct uroce_abi_cqe cqe;
